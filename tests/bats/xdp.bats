@@ -141,8 +141,8 @@ kernel_sent() {
     done
 }
 
-# The test moves 100 messages of whole segments, so that no segment is partly filled. At least that
-# many segments are sent from their memory if none is copied.
+# The test moves 100 messages of whole segments, so that no segment is partly filled. All are sent from
+# their memory, but for a segment that the kernel sends when its neighbour entry has become stale.
 @test "segments are written and sent from memory in the UMEM by descriptors, without copies" {
     local mode head segment
 
@@ -158,7 +158,7 @@ kernel_sent() {
         segment=$(($(jq -r 'select(.event == "result").mulpdu_octets' <<<"$output") - head))
         run_in right ddp-bench "$LEFT_IP" $mode "$@" -s $((100 * segment)) --count 100 -j 2 --streams 2
         assert_status 0
-        assert_jsonl '.[0] | [.connections, .streams_used, .verified, .in_place_octets >= .octets]' '[2,2,true,true]'
+        assert_jsonl ".[0] | [.connections, .streams_used, .verified, .in_place_octets >= .octets - 2 * $segment]" '[2,2,true,true]'
     done
     run_in right ddp-bench "$LEFT_IP" write "$@" -s 1G --depth 1 -j 2
     assert_status 2
