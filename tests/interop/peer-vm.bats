@@ -203,6 +203,7 @@ setup() {
             wait_listening 7174
             IW_TIMEOUT=20 run_guest rping -c -a "$address" -C 20 -V -S 10000
             [ "$status" -ne 0 ] || break
+            # shellcheck disable=SC2154
             echo "$address: try $try: status $status: $(tail -n 1 <<<"$stderr")"
             guest_kill "$JOB" KILL
         done
