@@ -14,12 +14,11 @@
 
 #include "util/mem.h"
 
-/*
- * Limits for one direction: the largest receive buffer that Linux chooses by default, and a number in
- * case the segments are short. And for all lists that count in the same total.
- */
+/* For one direction: the largest receive buffer that Linux chooses by default, and a number in case
+ * the segments are short. */
 #define IW_EARLY_OCTETS   (6u << 20)
 #define IW_EARLY_SEGMENTS 8192u
+/* For all directions together. */
 #define IW_EARLY_TOTAL    (256u << 20)
 
 struct iw_early {
