@@ -2,7 +2,7 @@
 /*
  * Packets to send: their chunks, their path, and when they are sent (RFC 9260 6.1, 6.10). Control
  * chunks come first; DATA follows them if it uses the same path. A packet is written once, into the
- * carrier's memory. The octets of a message are copied and summed in one pass.
+ * carrier's memory, and summed as a whole while it is in the first-level cache.
  */
 #include "sctp/internal.h"
 
@@ -10,13 +10,11 @@
 
 #include "wire/crc32c.h"
 
-#define COPY_MIN 256 /* shorter pieces are summed together with the octets around them */
+#define COPY_MIN 256 /* octets; shorter pieces are copied, not left in place */
 
 struct packet {
 	uint8_t *buf;
 	size_t cap, len;
-	size_t summed; /* octets that crc covers */
-	uint32_t crc;
 	const uint8_t *rest; /* the end of the packet, after the len octets in buf */
 	size_t rest_len;
 	struct path *path;
@@ -38,20 +36,21 @@ static void begin(struct packet *k, struct iw_sctp_assoc *a, struct path *p, uin
 	k->len = IW_SCTP_HDR_LEN;
 }
 
-/* Adds the octets written since the last call to the checksum. */
-static void sum_up(struct packet *k)
+/* The checksum of the whole packet, whose checksum field is 0. */
+static uint32_t sum(const struct packet *k)
 {
+	uint32_t crc;
+
 	if (k->unsummed)
-		return;
-	k->crc = iw_crc32c(k->crc, k->buf + k->summed, k->len - k->summed);
-	k->summed = k->len;
+		return 0;
+	crc = iw_crc32c(0, k->buf, k->len);
+	return k->rest ? iw_crc32c(crc, k->rest, k->rest_len) : crc;
 }
 
 /* Completes the packet: checksum, addresses, IP fragmentation. Returns the octets in buf. */
 static size_t finish(struct packet *k, const struct iw_sctp_assoc *a, struct iw_sctp_packet *out)
 {
-	sum_up(k);
-	iw_put_le32(k->buf + IW_SCTP_CHECKSUM_POS, k->crc);
+	iw_put_le32(k->buf + IW_SCTP_CHECKSUM_POS, sum(k));
 	iw_sctp_address(a, k->path, out);
 	out->rest = k->rest;
 	out->rest_len = k->rest_len;
@@ -266,28 +265,10 @@ static void after_rest(struct path *p, uint64_t now)
 		iw_sctp_trace_window(p);
 }
 
-/* Appends octets. Copies and sums long pieces in one pass. */
 static void put_octets(struct packet *k, const void *src, size_t len)
 {
-	if (len < COPY_MIN || k->unsummed) {
-		memcpy(k->buf + k->len, src, len);
-		k->len += len;
-		return;
-	}
-	sum_up(k);
-	k->crc = iw_crc32c_copy(k->crc, k->buf + k->len, src, len);
+	memcpy(k->buf + k->len, src, len);
 	k->len += len;
-	k->summed = k->len;
-}
-
-/* Ends the packet with octets that stay in the caller's memory. */
-static void leave_octets(struct packet *k, const void *src, size_t len)
-{
-	sum_up(k);
-	if (!k->unsummed)
-		k->crc = iw_crc32c(k->crc, src, len);
-	k->rest = src;
-	k->rest_len = len;
 }
 
 /* I bit (RFC 7053): set if this end needs the SACK before it can continue. */
@@ -318,10 +299,12 @@ static void put_chunk(struct packet *k, struct iw_sctp_assoc *a, uint64_t seq)
 		put_octets(k, c->hdr, c->hdr_len);
 	for (unsigned i = 0; rest > 0; i++) {
 		rest -= c->vec[i].len;
-		if (c->in_place && rest == 0 && pad == 0 && c->vec[i].len >= COPY_MIN)
-			leave_octets(k, c->vec[i].base, c->vec[i].len);
-		else if (c->vec[i].len)
+		if (c->in_place && rest == 0 && pad == 0 && c->vec[i].len >= COPY_MIN) {
+			k->rest = c->vec[i].base;
+			k->rest_len = c->vec[i].len;
+		} else if (c->vec[i].len) {
 			put_octets(k, c->vec[i].base, c->vec[i].len);
+		}
 	}
 	memset(k->buf + k->len, 0, pad);
 	k->len += pad;

@@ -318,6 +318,11 @@ uint32_t iw_crc32c(uint32_t crc, const void *data, size_t len)
  * then prefetches less far ahead.
  */
 #define COPY_BLOCK 4096
+/*
+ * Hides the range of n from the compiler. gcc copies up to 8 KiB with "rep movs" if it knows the
+ * limit; memcpy() of the C library takes half the time for the octets of a packet.
+ */
+#define HIDE(n)    __asm__("" : "+r"(n))
 
 uint32_t iw_crc32c_copy(uint32_t crc, void *dst, const void *src, size_t len)
 {
@@ -327,6 +332,7 @@ uint32_t iw_crc32c_copy(uint32_t crc, void *dst, const void *src, size_t len)
 	while (len) {
 		size_t n = IW_MIN(len, (size_t)COPY_BLOCK);
 
+		HIDE(n);
 		memcpy(to, from, n);
 		crc = iw_crc32c(crc, to, n);
 		to += n;
