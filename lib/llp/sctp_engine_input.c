@@ -7,6 +7,15 @@
 
 #define FETCH_MAX 2048 /* octets of a packet that are prefetched */
 
+/*
+ * For more_input: how long it waits for the next run of packets, after how many batches a SACK is
+ * sent at the latest, and the most batches without a wait after vain ones.
+ */
+#define MORE_NS      20000u
+#define MORE_STEP_NS 1500u /* between two attempts, which would delay the sender's processor */
+#define MORE_BATCHES 4
+#define NO_WAIT_MAX  256u
+
 void iw_port_take_errors(struct user_port *u, uint64_t now)
 {
 	struct iw_pkt_error e;
@@ -93,6 +102,52 @@ __attribute__((always_inline)) static inline void expect_packets(const struct us
 	}
 }
 
+/* Returns the time at least ns from now. */
+static uint64_t spin(uint64_t ns)
+{
+	uint64_t now = iw_os_now(), until = now + ns;
+
+	while (now < until)
+		now = iw_os_now();
+	return now;
+}
+
+/*
+ * After a batch of bulk data: reads the next one before the SACK for this one is sent. At high rates
+ * it arrives within microseconds. Each SACK costs a system call at both ends, and if this end slept
+ * meanwhile, waking it would cost the sender even more. Waits only while that succeeds: after a vain
+ * wait the next batches do without, up to NO_WAIT_MAX of them. Returns true if there is a batch.
+ */
+static bool more_input(struct user_port *u)
+{
+	const struct iw_pkt_rx *last = &u->rx[IW_MAX(u->nrx - 1, 0)];
+	bool bulk = u->nrx > 0 && last->len > last->seg;
+	struct iw_fault why;
+	uint64_t until;
+	int n;
+
+	u->nrx = u->irx = 0;
+	if (!bulk || ++u->batches >= MORE_BATCHES || !iw_sctp_sack_can_wait(u->sctp))
+		return false;
+	if (u->no_wait > 0) {
+		u->no_wait--;
+		return false;
+	}
+	until = iw_os_now() + MORE_NS;
+	do {
+		n = u->pkt->ops->recv(u->pkt, u->rx, &why);
+		u->now = spin(n == 0 ? MORE_STEP_NS : 0);
+	} while (n == 0 && u->now < until);
+	u->no_wait_next = n > 0 ? 0 : IW_MIN(2 * u->no_wait_next + 1, NO_WAIT_MAX);
+	u->no_wait = u->no_wait_next;
+	u->port.recvs = u->pkt->recvs;
+	if (n <= 0) /* a failure is reported by the next receive */
+		return false;
+	u->nrx = n;
+	u->at = 0;
+	return true;
+}
+
 /* Passes the next packet of the batch to the engine. False: the batch is finished. */
 static bool next_packet(struct user_port *u)
 {
@@ -103,7 +158,7 @@ static bool next_packet(struct user_port *u)
 		u->irx++;
 		u->at = 0;
 	}
-	if (u->irx == u->nrx)
+	if (u->irx == u->nrx && !more_input(u))
 		return false;
 	r = &u->rx[u->irx];
 	if (u->at == 0) {

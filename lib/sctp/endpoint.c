@@ -250,3 +250,15 @@ size_t iw_sctp_output(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw_sct
 	}
 	return 0;
 }
+
+bool iw_sctp_sack_can_wait(const struct iw_sctp *s)
+{
+	struct iw_list *l = s->ready.next;
+	const struct iw_sctp_assoc *a;
+
+	if (l == &s->ready || l->next != &s->ready || s->replies > 0)
+		return false;
+	a = iw_container_of(l, struct iw_sctp_assoc, ready);
+	return a->state == IW_SCTP_ESTABLISHED && a->tx == TX_SACK && !a->in.asked &&
+	       a->in.high == a->in.cum && a->out.una == a->out.end;
+}

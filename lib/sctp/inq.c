@@ -244,7 +244,7 @@ bool iw_sctp_on_data(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 	q->new_seen = true;
 	a->count.received++;
 	if (c->flags & IW_SCTP_DATA_I || !q->any)
-		q->sack_now = true;
+		q->sack_now = q->asked = true;
 	q->any = true;
 	return message;
 }

@@ -17,7 +17,8 @@
  * Events:  while (iw_sctp_next_event(s, &ev)) ...     after any of the above
  *
  * A carrier reads a batch of packets, passes each to iw_sctp_input and iw_sctp_next, and then calls
- * iw_sctp_output until it returns 0. One SACK acknowledges the batch.
+ * iw_sctp_output until it returns 0. One SACK acknowledges the batch, or several batches
+ * (iw_sctp_sack_can_wait).
  *
  * The engine sends only unfragmented, unordered messages. It reassembles received fragments of
  * unordered messages within a bound. Ordered DATA ends the association (cause 13): RFC 5043 10
@@ -223,13 +224,19 @@ void iw_sctp_unreachable(struct iw_sctp *s, const struct iw_sctp_addr *peer, con
 
 /*
  * Writes the next whole packet, with its checksum, to buf (cap octets, at least cfg.mtu), and sets
- * *out to its addresses; data and len stay unset. Octets of messages are copied and summed in one
- * pass. Returns the octets written to buf, without out->rest; 0: nothing to send now, or cap is too
- * small. Consecutive packets of the same length to the same destination can be sent as one batch
- * with segmentation offload.
+ * *out to its addresses; data and len stay unset. Returns the octets written to buf, without
+ * out->rest; 0: nothing to send now, or cap is too small. Consecutive packets of the same length to
+ * the same destination can be sent as one batch with segmentation offload.
  */
 size_t iw_sctp_output(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw_sctp_packet *out,
 		      uint64_t now);
+
+/*
+ * True if the only output is one SACK, for DATA that arrived in sequence and whose sender has not
+ * asked for the SACK (I bit, RFC 7053). A carrier that expects more packets within microseconds may
+ * then process them first, so that one SACK acknowledges all of them.
+ */
+bool iw_sctp_sack_can_wait(const struct iw_sctp *s);
 
 /* --- time ------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* How many received batches the port of the user-space SCTP engine acknowledges with one SACK. */
+#include "llp/sctp_engine.h"
+
+#include "os/os.h"
+#include "unit/sctp_hand.h"
+
+/* A carrier that always has another run of packets, until `runs` of them were received. */
+struct fake {
+	struct iw_pkt pkt;
+	unsigned runs, receives;
+	uint8_t flags; /* of each DATA chunk */
+	uint32_t tsn;  /* the next one */
+	bool single;   /* each run is one packet */
+	uint8_t data[2 * 256];
+};
+
+static struct hand h;
+static struct user_port u;
+static struct user_assoc x;
+static struct fake fake;
+
+/* Writes one packet with the next DATA chunk to dst, and returns its length. */
+static size_t put_packet(uint8_t *dst)
+{
+	hand_begin(&h, h.peer_tag);
+	hand_data(&h, fake.flags, fake.tsn++, 0, "abc", 3);
+	iw_put_le32(h.out + 8, iw_wire_sctp_checksum(h.out, h.len));
+	memcpy(dst, h.out, h.len);
+	return h.len;
+}
+
+static int fake_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
+		     struct iw_fault *why)
+{
+	(void)c;
+	(void)why;
+	fake.receives++;
+	if (fake.runs == 0)
+		return 0;
+	fake.runs--;
+	rx[0] = (struct iw_pkt_rx){ .data = fake.data };
+	rx[0].len = rx[0].seg = put_packet(fake.data);
+	if (!fake.single)
+		rx[0].len += put_packet(fake.data + rx[0].len);
+	iw_port_from_engine(&rx[0].peer, &h.src, h.src.udp_port);
+	iw_port_from_engine(&rx[0].local, &h.n.b.addr[0], 0);
+	return 1;
+}
+
+static bool no_error(struct iw_pkt *c, struct iw_pkt_error *out)
+{
+	(void)c;
+	(void)out;
+	return false;
+}
+
+static const struct iw_pkt_ops fake_ops = { .recv = fake_recv, .next_error = no_error };
+
+static void open_port(void)
+{
+	hand_open(&h);
+	net_start(&h.n);
+	hand_up(&h);
+	hand_answer_heartbeats(&h, 0);
+	hand_say_data(&h, 7, HAND_TSN, 0, "first"); /* the first DATA is acknowledged at once */
+	hand_forget(&h);
+	fake = (struct fake){ .pkt.ops = &fake_ops, .flags = 7, .tsn = HAND_TSN + 1 };
+	fake.pkt.udp_port = h.src.udp_port;
+	u = (struct user_port){ .pkt = &fake.pkt, .sctp = h.n.b.s };
+	x = (struct user_assoc){ .a = h.n.b.a };
+	x.assoc.user = &x;
+	iw_sctp_set_user(h.n.b.a, &x);
+}
+
+static void close_port(void)
+{
+	iw_sctp_set_user(h.n.b.a, NULL);
+	hand_close(&h);
+}
+
+/* One turn of the loop: receives, and returns how many messages there were. */
+static unsigned turn(void)
+{
+	struct iw_port_msg m;
+	struct iw_fault why;
+	unsigned n = 0;
+
+	u.batches = 0; /* as after output */
+	assert_in_range(iw_port_user_input(&u.port, iw_os_now(), &why), 0, 1);
+	while (iw_port_user_next_msg(&u.port, &m))
+		n++;
+	assert_false(iw_port_user_next_msg(&u.port, &m));
+	return n;
+}
+
+static uint32_t acknowledged(void)
+{
+	struct iw_sctp_sack s;
+
+	net_run(&h.n, h.n.now);
+	assert_true(hand_take_sack(&h, &s));
+	assert_false(hand_take_sack(&h, &(struct iw_sctp_sack){ 0 }));
+	return s.cum;
+}
+
+static void four_batches_in_a_row_get_one_sack(void **state)
+{
+	(void)state;
+	open_port();
+	fake.runs = 10;
+	assert_int_equal(turn(), 8);
+	assert_int_equal(fake.receives, 4);
+	assert_int_equal(acknowledged(), HAND_TSN + 8);
+	close_port();
+}
+
+static void a_sack_that_was_asked_for_does_not_wait(void **state)
+{
+	(void)state;
+	open_port();
+	fake.runs = 10;
+	fake.flags = 7 | IW_SCTP_DATA_I;
+	assert_int_equal(turn(), 2);
+	assert_int_equal(acknowledged(), HAND_TSN + 2);
+	close_port();
+}
+
+static void a_sack_with_a_gap_does_not_wait(void **state)
+{
+	(void)state;
+	open_port();
+	fake.runs = 10;
+	fake.tsn++;
+	assert_int_equal(turn(), 2);
+	assert_int_equal(acknowledged(), HAND_TSN);
+	close_port();
+}
+
+static void single_packets_do_not_wait(void **state)
+{
+	(void)state;
+	open_port();
+	fake.runs = 10;
+	fake.single = true;
+	assert_int_equal(turn(), 1);
+	assert_int_equal(fake.receives, 1);
+	close_port();
+}
+
+/* Nothing follows the first batch: the wait ends soon, and the next turns do without. */
+static void a_vain_wait_ends_and_makes_the_next_ones_rare(void **state)
+{
+	unsigned waits = 0;
+
+	(void)state;
+	open_port();
+	for (unsigned i = 0; i < 600; i++) {
+		fake.runs = 1;
+		fake.receives = 0;
+		assert_int_equal(turn(), 2);
+		waits += fake.receives > 1;
+		assert_int_equal(acknowledged(), fake.tsn - 1);
+	}
+	assert_in_range(waits, 3, 10);
+	close_port();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(four_batches_in_a_row_get_one_sack),
+		cmocka_unit_test(a_sack_that_was_asked_for_does_not_wait),
+		cmocka_unit_test(a_sack_with_a_gap_does_not_wait),
+		cmocka_unit_test(single_packets_do_not_wait),
+		cmocka_unit_test(a_vain_wait_ends_and_makes_the_next_ones_rare),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
