@@ -133,9 +133,7 @@ start_sshd() {
 ssh_moved() {
 	local began
 
-	rm -rf "${shm:?}/dst/$what"
-	{ rm -rf "$shm/warm" && cp -r "$shm/src/$what" "$shm/warm" && rm -rf "$shm/warm"; } 2>"$work/warm.err" ||
-		run_failed 'writing before a run' "$work/warm.err" || return
+	warm "$what" || return
 	began=$(now_us)
 	client "$@" </dev/null >"$work/peer" || run_failed "$1 by ssh" "$work/peer.err" || return
 	moved "$ssh_octets" "$began"

@@ -18,17 +18,31 @@ now_us() {
 	echo "${EPOCHREALTIME/[.,]/}"
 }
 
-# moved OCTETS BEGAN: sets `value` for a run that has just ended
-moved() {
-	local took=$(($(now_us) - $2))
-
-	value=$(jq -nc --argjson octets "$1" --argjson us "$took" '{ bits_per_second: ($octets * 8e6 / $us), seconds: ($us / 1e6) }')
+# warm WHAT: writes and removes as many octets and files as WHAT has, a file or a directory below src
+warm() {
+	{ rm -rf "${shm:?}/dst/$1" "$shm/warm" && cp -r "$shm/src/$1" "$shm/warm" && rm -rf "$shm/warm"; } 2>"$work/warm.err" ||
+		run_failed 'writing before a run' "$work/warm.err"
 }
 
-# server CMD... and client CMD... run without redirection of standard input and output.
+# moved OCTETS BEGAN [CPU_SECONDS [ENDED]]: sets `value` for a run that ended at ENDED (now)
+moved() {
+	local took=$((${4:-$(now_us)} - $2))
+
+	value=$(jq -nc --argjson octets "$1" --argjson us "$took" --argjson cpu "${3:-null}" '
+		{ bits_per_second: ($octets * 8e6 / $us), seconds: ($us / 1e6) }
+		+ if $cpu then { cpu_seconds: $cpu, cpu_seconds_per_gib: ($cpu * 1073741824 / $octets) } else {} end')
+}
+
+# The CPU seconds of `server` and `client`, both ended.
+both_cpu() {
+	awk "BEGIN { print $(cpu_of "$work/peer.cpu") + $(cpu_of "$work/server.cpu") }"
+}
+
+# server CMD... and client CMD... run without redirection of standard input and output. Their CPU
+# seconds are in server.cpu and peer.cpu when they end.
 server() {
 	# shellcheck disable=SC2086
-	timeout --foreground 120 $to "$@" 2>"$work/server" &
+	{ time timeout --foreground 120 $to "$@" 2>"$work/server"; } 2>"$work/server.cpu" &
 	server=$!
 	await_listener
 }
@@ -37,7 +51,7 @@ client() {
 	local rc=0
 
 	# shellcheck disable=SC2086
-	timeout --foreground 120 $from "$@" 2>"$work/peer.err" &
+	{ time timeout --foreground 120 $from "$@" 2>"$work/peer.err"; } 2>"$work/peer.cpu" &
 	client=$!
 	wait $client 2>/dev/null || rc=$?
 	client=
@@ -48,13 +62,13 @@ client() {
 ours_files() {
 	local what=$1 began
 
+	warm "$what" || return
 	next_port
-	rm -rf "$shm/dst/$what"
 	server "$build/ddp-recv" --once -q -b "$addr" -p "$port" "$shm/dst" || give_up ddp-recv "$work/server" || return
 	began=$(now_us)
 	client "$build/ddp-send" -q -p "$port" "$shm/src/$what" "$addr:" || give_up ddp-send "$work/peer.err" || return
 	end || run_failed ddp-recv "$work/server" || return
-	moved "$(octets_of "$what")" "$began"
+	moved "$(octets_of "$what")" "$began" "$(both_cpu)"
 	diff -rq "$shm/src/$what" "$shm/dst/$what" >"$work/differ" || run_failed 'ddp-send: what arrived is not what was sent' "$work/differ"
 }
 
@@ -66,62 +80,67 @@ octets_of() {
 with_nc() {
 	local began
 
+	warm file || return
 	next_port
 	server nc -l "$addr" "$port" </dev/null >"$shm/dst/file" || give_up 'nc -l' "$work/server" || return
 	began=$(now_us)
 	client nc -N "$addr" "$port" <"$shm/src/file" || give_up nc "$work/peer.err" || return
 	end
-	moved $file_octets "$began"
+	moved $file_octets "$began" "$(both_cpu)"
 }
 
 with_socat() {
 	local began
 
+	warm file || return
 	next_port
 	server socat -u -b 1048576 "TCP-LISTEN:$port,bind=$addr,reuseaddr" "OPEN:$shm/dst/file,creat,trunc" </dev/null ||
 		give_up 'socat TCP-LISTEN' "$work/server" || return
 	began=$(now_us)
 	client socat -u -b 1048576 "OPEN:$shm/src/file" "TCP:$addr:$port" </dev/null || give_up socat "$work/peer.err" || return
 	end
-	moved $file_octets "$began"
+	moved $file_octets "$began" "$(both_cpu)"
 }
 
 with_iperf3() {
 	local began
 
+	warm file || return
 	next_port
 	server iperf3 -s -1 -B "$addr" -p "$port" -F "$shm/dst/file" </dev/null >/dev/null || give_up 'iperf3 -s -F' "$work/server" || return
 	began=$(now_us)
 	client iperf3 -c "$addr" -p "$port" -F "$shm/src/file" </dev/null >/dev/null || give_up 'iperf3 -F' "$work/peer.err" || return
 	end
-	moved $file_octets "$began"
+	moved $file_octets "$began" "$(both_cpu)"
 }
 
 with_rsync() {
-	local began
+	local began ended
 
+	warm file || return
 	next_port
-	printf 'use chroot = no\n[dst]\npath = %s\nread only = no\nuid = %s\ngid = %s\n' "$shm/dst" "$(id -u)" "$(id -g)" >"$work/rsyncd.conf"
+	printf 'pid file = %s\nuse chroot = no\n[dst]\npath = %s\nread only = no\nuid = %s\ngid = %s\n' "$work/rsyncd.pid" "$shm/dst" "$(id -u)" "$(id -g)" >"$work/rsyncd.conf"
 	server rsync --daemon --no-detach --config="$work/rsyncd.conf" --address="$addr" --port="$port" </dev/null || give_up 'rsync --daemon' "$work/server" || return
 	began=$(now_us)
 	client rsync --whole-file --inplace "$shm/src/file" "rsync://$addr:$port/dst/file" </dev/null || give_up rsync "$work/peer.err" || return
-	moved $file_octets "$began"
-	end TERM
-	return 0
+	ended=$(now_us)
+	kill "$(cat "$work/rsyncd.pid")"
+	end
+	moved $file_octets "$began" "$(both_cpu)" "$ended"
 }
 
 with_tar() {
 	local began
 
+	warm many || return
 	next_port
-	rm -rf "$shm/dst/many"
 	# shellcheck disable=SC2016
 	server bash -c 'nc -l "$1" "$2" | tar x -C "$3"' - "$addr" "$port" "$shm/dst" </dev/null || give_up 'nc -l | tar x' "$work/server" || return
 	began=$(now_us)
 	# shellcheck disable=SC2016
 	client bash -c 'tar c -C "$3" many | nc -N "$1" "$2"' - "$addr" "$port" "$shm/src" </dev/null || give_up 'tar c | nc' "$work/peer.err" || return
 	end
-	moved $((file_count * 4096)) "$began"
+	moved $((file_count * 4096)) "$began" "$(both_cpu)"
 }
 
 # Sets $fastest to the fastest with_... function whose program is installed; empty: none is. Fails if a
@@ -135,7 +154,6 @@ choose_mover() {
 		say "P7: $peer"
 		list=
 		for ((i = 0; i < (pairs + 1) / 2; i++)); do
-			rm -f "$shm/dst/file"
 			with_$peer || return
 			list="$list$value"
 		done

@@ -162,7 +162,18 @@ def reaches(ratio, sign, bar):
 def of_pairs(row, run):
     name = best_peer(row, run)
     values = [one_value(row, each, name) for each in run.get("pairs") or run["rounds"]]
-    return {**summary(values), "peer_name": name, "values": values}
+    return {**summary(values), **cpu_seconds(row, run, name), "peer_name": name, "values": values}
+
+
+def cpu_seconds(row, run, peer):
+    """Returns the medians of the CPU seconds per GiB, for runs that moved files."""
+    both = [(each[row.ours], row.constant or each[peer])
+            for each in run.get("pairs") or run["rounds"]]
+    if not all(isinstance(one, dict) and "cpu_seconds" in one for pair in both for one in pair):
+        return {}
+    ours, theirs = (statistics.median(one["cpu_seconds_per_gib"] for one in side)
+                    for side in zip(*both))
+    return {"cpu_seconds_per_gib": {"ours": ours, "peer": theirs}}
 
 
 def best_peer(row, run):

@@ -48,6 +48,11 @@ def machine_lines(document):
         medians = ", ".join(f"{cc} {round(value / 1e9, 1):g} Gb/s" for cc, value
                             in sorted(control["peer_bits_per_second"].items()))
         yield f"{name}: beside {control['cc']}; iperf3, medians: {medians}"
+    for figure in document["figures"]:
+        cpu = figure.get("cpu_seconds_per_gib")
+        if cpu:
+            yield (f"{figure['id']}: CPU seconds per GiB, both ends, medians: ours "
+                   f"{cpu['ours']:.3f}, peer {cpu['peer']:.3f}")
 
 
 def table_line(figure):
