@@ -110,6 +110,7 @@ start_sshd() {
 	[ -z "$sshd" ] || return 0
 	program=$(PATH=$PATH:/usr/sbin:/sbin command -v sshd) || return 1
 	next_port
+	rm -f "$work/host_key" "$work/user_key"
 	ssh-keygen -q -t ed25519 -N '' -f "$work/host_key" && ssh-keygen -q -t ed25519 -N '' -f "$work/user_key" || return 1
 	cp "$work/user_key.pub" "$work/authorized" && echo "bench $(cat "$work/host_key.pub")" >"$work/ssh_known" || return 1
 	printf '%s\n' "Port $port" "ListenAddress $addr" "HostKey $work/host_key" "AuthorizedKeysFile $work/authorized" 'StrictModes no' \

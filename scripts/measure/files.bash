@@ -6,6 +6,7 @@
 # shellcheck disable=SC2034,SC2119,SC2120,SC2154
 
 shm=
+move_limit=120 # seconds for one transfer
 file_octets=$((2 << 30)) file_count=50000
 [ -z "$quick" ] || file_octets=$((64 << 20)) file_count=2000
 
@@ -42,7 +43,7 @@ both_cpu() {
 # seconds are in server.cpu and peer.cpu when they end.
 server() {
 	# shellcheck disable=SC2086
-	{ time timeout --foreground 120 $to "$@" 2>"$work/server"; } 2>"$work/server.cpu" &
+	{ time timeout --foreground $move_limit $to "$@" 2>"$work/server"; } 2>"$work/server.cpu" &
 	server=$!
 	await_listener
 }
@@ -51,10 +52,11 @@ client() {
 	local rc=0
 
 	# shellcheck disable=SC2086
-	{ time timeout --foreground 120 $from "$@" 2>"$work/peer.err"; } 2>"$work/peer.cpu" &
+	{ time timeout --foreground $move_limit $from "$@" 2>"$work/peer.err"; } 2>"$work/peer.cpu" &
 	client=$!
 	wait $client 2>/dev/null || rc=$?
 	client=
+	called=$rc
 	return $rc
 }
 

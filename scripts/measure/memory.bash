@@ -5,11 +5,29 @@
 # The pieces of scripts/bench share their variables:
 # shellcheck disable=SC2034,SC2119,SC2120,SC2154
 
+# veth_mtu OCTETS
+veth_mtu() {
+	$in_left ip link set bench0 mtu "$1" && $in_right ip link set bench1 mtu "$1"
+}
+
+# jumbo CMD...: runs it with an MTU of 9000
+jumbo() {
+	veth_mtu 9000 && "$@"
+	veth_mtu 1500
+}
+
+# with_two CMD...: runs it with two connections of iperf3
+with_two() {
+	local iperf_options=(-P 2)
+
+	"$@"
+}
+
 bandwidth() {
 	local id
 
 	if [ -z "$have_iperf" ]; then
-		for id in P1 P1lo P1a P2 P3 P10; do wanted $id && skip $id 'needs iperf3: scripts/packages --install bench'; done
+		for id in P1 P1lo P1a P2 P3 P3m P3j P3s P10; do wanted $id && skip $id 'needs iperf3: scripts/packages --install bench'; done
 		return
 	fi
 	if [ -n "$have_veth" ]; then
@@ -17,8 +35,11 @@ bandwidth() {
 		if wanted P1a; then beside_tcp P1a veth ours write --cc @CC@ --mulpdu emss; fi
 		if wanted P2; then beside_tcp P2 veth ours read --cc @CC@; fi
 		if wanted P3; then beside_tcp P3 veth ours_over udp write; fi
+		if wanted P3m; then jumbo beside_tcp P3m veth ours_over udp write; fi
+		if wanted P3j; then with_two beside_tcp P3j veth ours_over udp write -j 2; fi
+		if wanted P3s; then beside_tcp P3s veth ours_over udp write --streams 8; fi
 	else
-		for id in P1 P1a P2 P3 P10; do wanted $id && skip $id 'needs network namespaces'; done
+		for id in P1 P1a P2 P3 P3m P3j P3s P10; do wanted $id && skip $id 'needs network namespaces'; done
 	fi
 	if wanted P1lo; then beside_tcp P1lo lo ours write --cc @CC@; fi
 }

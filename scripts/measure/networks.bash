@@ -5,6 +5,7 @@
 # The pieces of scripts/bench share their variables:
 # shellcheck disable=SC2034,SC2119,SC2120,SC2154
 
+all_work=$work # `both` has another $work for a while
 server= # the processes that run now, each in its own process group
 client=
 spinners=
@@ -18,11 +19,11 @@ clean_up() {
 	local p
 
 	trap '' INT TERM HUP
-	for p in $client $server $spinners; do kill -TERM -- "-$p" 2>/dev/null; done
+	for p in $client $server $spinners $ticker; do kill -TERM -- "-$p" 2>/dev/null; done
 	for p in $right_pid $left_pid $middle_pid; do kill -KILL "$p" 2>/dev/null; done
 	# shellcheck disable=SC2086
-	wait $client $server $spinners 2>/dev/null
-	rm -rf "$work" ${shm:+"$shm"}
+	wait $client $server $spinners $ticker 2>/dev/null
+	rm -rf "$all_work" ${shm:+"$shm"}
 }
 trap clean_up EXIT
 trap 'exit 130' INT

@@ -5,8 +5,53 @@
 # The pieces of scripts/bench share their variables:
 # shellcheck disable=SC2034,SC2119,SC2120,SC2154
 
+# --- the other build -----------------------------------------------------------------------------
+
+declare -A other_fails=() # the figures that the other build cannot measure
+
+# other CMD...: one of our runs for the figure $id, with the programs of the build that --beside names.
+# Sets $value to nothing if that build cannot do it, and notes why.
+other() {
+	local build=$beside bench=$beside/ddp-bench
+
+	value='' called=0
+	[ -n "$beside" ] && [ -z "${other_fails[$id]:-}" ] || return 0
+	! "$@" 2>"$work/other.err" || return 0
+	value=
+	other_fails[$id]=1
+	if [ $called -eq 2 ]; then
+		note "$id: not measured with the other build, which does not know an option: $(head -c 200 "$work/other.err" | tr '\n' ' ')"
+	else
+		note "$id: not measured with the other build: $(head -c 300 "$work/other.err" | tr '\n' ' ')"
+	fi
+}
+
+# both CMD...: measures figures without pairs, then again with the other build. The files of the
+# second time are in $work/other.
+both() {
+	local rc=0
+
+	"$@" || rc=$?
+	[ -z "$beside" ] || both_other "$@"
+	return $rc
+}
+
+both_other() {
+	local from_here=$work work=$work/other build=$beside bench=$beside/ddp-bench failed='' id reason
+
+	mkdir -p "$work"
+	: >"$work/skipped"
+	"$@" 2>"$work/err" || [ -s "$work/err" ] || echo 'a run failed' >"$work/err"
+	while IFS=$'\t' read -r id reason; do
+		[ "${from_here:+$(grep -c "^$id	" "$from_here/skipped")}" -gt 0 ] || echo "$id: not measured with the other build: $reason" >>"$from_here/notes"
+	done <"$work/skipped"
+	[ -z "$failed" ] || echo "${failed# }: not measured with the other build: $(grep -v '^bench: [PL][0-9a-z]*:' "$work/err" | head -c 300 | tr '\n' ' ')" >>"$from_here/notes"
+}
+
+# --- pairs and rounds ----------------------------------------------------------------------------
+
 # pair N OURS... -- PEER...: runs pair N, whose number determines the order; our value in $a, the
-# peer's in $b
+# peer's in $b, that of the other build in $c
 pair() {
 	local n=$1 mine=()
 	shift
@@ -21,7 +66,11 @@ pair() {
 		a=$value
 		"$@" || return
 		b=$value
+		other "${mine[@]}"
+		c=$value
 	else
+		other "${mine[@]}"
+		c=$value
 		"$@" || return
 		b=$value
 		"${mine[@]}" || return
@@ -29,17 +78,17 @@ pair() {
 	fi
 }
 
-# series ID PLACE OURS... -- PEER...: runs the pairs and appends {id, pairs: [{ours, peer}]} to
+# series ID PLACE OURS... -- PEER...: runs the pairs and appends {id, pairs: [{ours, peer, other}]} to
 # $work/series
 series() {
-	local id=$1 where=$2 i a b list=
+	local id=$1 where=$2 i a b c list=
 	shift 2
 
 	place "$where"
 	for ((i = 0; i < pairs; i++)); do
 		say "$id: pair $((i + 1)) of $pairs"
 		pair $i "$@" || break
-		list="$list{\"ours\":$a,\"peer\":$b}"
+		list="$list{\"ours\":$a,\"peer\":$b${c:+,\"other\":$c}}"
 	done
 	say ''
 	if ((i < pairs)); then
@@ -49,21 +98,25 @@ series() {
 	jq -c --arg id "$id" -s '{ id: $id, pairs: . }' <<<"$list" >>"$work/series"
 }
 
-# rounds ID PLACE PREFIX NAME...: runs PREFIX_NAME for each NAME in turn, in every second round in
-# reverse order, and appends {id, rounds: [{NAME: value}]} to $work/series
+# rounds ID PLACE PREFIX NAME...: runs PREFIX_NAME for each NAME in turn, and PREFIX_ours of the other
+# build, in every second round in reverse order. Appends {id, rounds: [{NAME: value}]} to $work/series.
 rounds() {
 	local id=$1 where=$2 prefix=$3 i name order one list=
 	shift 3
 
 	place "$where"
 	for ((i = 0; i < pairs; i++)); do
-		order=$*
+		order="$*${beside:+ other}"
 		! ((i % 2)) || order=$(tr ' ' '\n' <<<"$order" | tac)
 		one=
 		for name in $order; do
 			say "$id: round $((i + 1)) of $pairs, $name"
-			"${prefix}_$name" || break 2
-			one="$one,\"$name\":$value"
+			if [ "$name" = other ]; then
+				other "${prefix}_ours"
+			else
+				"${prefix}_$name" || break 2
+			fi
+			[ -z "$value" ] || one="$one,\"$name\":$value"
 		done
 		list="$list{${one#,}}"
 	done
@@ -80,28 +133,44 @@ tcp_ccs() {
 	grep -owE 'cubic|bbr' /proc/sys/net/ipv4/tcp_available_congestion_control || cat /proc/sys/net/ipv4/tcp_congestion_control
 }
 
+# without WORDS WORD: prints WORDS without WORD
+without() {
+	tr -s '[:space:]' '\n' <<<"$1" | grep -vxF "$2" | tr '\n' ' '
+}
+
 # beside_tcp ID PLACE OURS...: a series beside iperf3, in which each pair runs each congestion
 # control in turn; @CC@ in OURS is replaced by it. The medians of all pairs decide which one gives
 # the figure: with cubic, iperf3 has two speeds on this path and keeps the one that it began with.
+# One that iperf3 does not really use is left out.
 beside_tcp() {
-	local id=$1 where=$2 cc i a b list=
+	local id=$1 where=$2 cc ccs i a b c list=
 	shift 2
 
 	place "$where"
+	ccs=$(tcp_ccs)
 	for ((i = 0; i < pairs; i++)); do
-		for cc in $(tcp_ccs); do
+		for cc in $ccs; do
 			say "$id: pair $((i + 1)) of $pairs, $cc"
-			pair $i "${@//@CC@/$cc}" -- iperf "$cc" || break 2
-			list="$list{\"cc\":\"$cc\",\"ours\":$a,\"peer\":$b}"
+			refused_cc=
+			if pair $i "${@//@CC@/$cc}" -- iperf "$cc"; then
+				list="$list{\"cc\":\"$cc\",\"ours\":$a,\"peer\":$b${c:+,\"other\":$c}}"
+			elif [ -n "$refused_cc" ]; then
+				note "$id: $cc is not used: $refused_cc"
+				ccs=$(without "$ccs" "$cc")
+			else
+				break 2
+			fi
 		done
+		[ -n "${ccs// /}" ] || break
 	done
 	say ''
 	if ((i < pairs)); then
 		failed="$failed $id"
 		return
 	fi
-	jq -c --arg id "$id" -s 'def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
-		(group_by(.cc) | map({ (.[0].cc): map(.peer.bits_per_second) | median }) | add) as $peers
+	jq -c --arg id "$id" --arg ccs "$ccs" -s 'def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
+		map(select(.cc as $cc | $ccs | split("[ \n]+"; null) | index($cc)))
+		| (group_by(.cc) | map({ (.[0].cc): map(.peer.bits_per_second) | median }) | add) as $peers
 		| ($peers | to_entries | max_by(.value).key) as $cc
 		| { id: $id, cc: $cc, peer_medians: $peers, pairs: map(select(.cc == $cc)), others: map(select(.cc != $cc)) }' <<<"$list" >>"$work/series"
 }

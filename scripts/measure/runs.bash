@@ -54,7 +54,7 @@ await_listener() {
 }
 
 run_failed() {
-	echo "bench: $1 failed: $(head -c 300 "$2" | tr '\n' ' ')" >&2
+	complain "$1 failed: $(head -c 300 "$2" | tr '\n' ' ')"
 	value=
 	return 1
 }
@@ -78,6 +78,8 @@ start() {
 	await_listener
 }
 
+called=0 # the exit status of the last client, or of a server that ended early
+
 # call FILE CMD...: runs the client in its namespace to its end. It runs in the background, because
 # only then the shell handles signals at once.
 call() {
@@ -89,6 +91,7 @@ call() {
 	client=$!
 	wait $client 2>/dev/null || rc=$?
 	client=
+	called=$rc
 	return $rc
 }
 
@@ -103,7 +106,10 @@ end() {
 }
 
 give_up() {
-	[ -z "$server" ] || end TERM
+	local rc=0
+
+	[ -z "$server" ] || end TERM || rc=$?
+	[ $rc -ne 2 ] || called=2
 	run_failed "$@"
 }
 
@@ -135,12 +141,38 @@ ours_over() {
 	ours "$@"
 }
 
+# Options of iperf3 beside the usual ones.
+iperf_options=()
+
+# Why iperf3 did not use the congestion control that it should; empty: it did.
+refused_cc=
+
+# ran_with CC FILE: fails, and sets $refused_cc, unless iperf3 reports that both ends ran with CC
+ran_with() {
+	local used
+
+	refused_cc=
+	used=$(jq -r '.end | [.sender_tcp_congestion, .receiver_tcp_congestion] | map(select(.)) | unique | join(" and ")' "$2" 2>/dev/null)
+	[ "$used" != "$1" ] || return 0
+	if grep -q TCP_CONGESTION "$2"; then
+		refused_cc="iperf3 may not choose it"
+	elif [ -n "$used" ]; then
+		refused_cc="iperf3 ran with $used instead"
+	else
+		return 0 # no result at all: the caller reports it
+	fi
+	refused_cc="$refused_cc. Without CAP_NET_ADMIN a namespace has only what net.ipv4.tcp_allowed_congestion_control of the first namespace names"
+	return 1
+}
+
 # iperf CC
 iperf() {
-	local cpu
+	local cpu rc=0
 
 	start "$work/server" iperf3 -s -1 -B "$addr" -p @PORT@ || give_up 'iperf3 -s' "$work/server" || return
-	call "$work/peer" iperf3 -c "$addr" -p @PORT@ -J -C "$1" -O 1 -t "$seconds" || give_up iperf3 "$work/peer" || return
+	call "$work/peer" iperf3 -c "$addr" -p @PORT@ -J -C "$1" -O 1 -t "$seconds" "${iperf_options[@]}" || rc=$?
+	ran_with "$1" "$work/peer" || give_up "iperf3: $1: $refused_cc; it" /dev/null || return
+	[ $rc -eq 0 ] || give_up iperf3 "$work/peer" || return
 	end
 	cpu=$(awk "BEGIN { print $(cpu_of "$work/peer.cpu") + $(cpu_of "$work/server.cpu") }")
 	value=$(jq -c --argjson cpu "$cpu" '

@@ -9,8 +9,13 @@ import program
 
 from . import rows
 
-REQUIRED = {"id": str, "what": str, "unit": str, "ours": (int, float), "peer": (int, float),
+REQUIRED = {"id": str, "what": str, "unit": str, "sign": str, "ours": (int, float), "peer": (int, float),
             "ratio": (int, float), "ratio_min": (int, float), "ratio_max": (int, float)}
+
+EMPTY = {"date": "", "cpu": "unknown processor", "cores": "?", "kernel": "?", "pairs": "?",
+         "seconds": "?", "load_before": 0, "load_after": 0, "versions": {},
+         "congestion_control": {}, "iperf3_ran_with": {}, "skipped": [], "failed": [], "notes": [],
+         "beside": None}  # for the keys that a file of an earlier version lacks
 
 
 class Invalid(program.Problem):
@@ -23,14 +28,34 @@ def make(work):
     facts = read(os.path.join(work, "facts.json"))
     wanted = facts.pop("wanted")
     runs = lines(os.path.join(work, "series"))
+    add_other(runs, os.path.join(work, "other", "series"))
     return {
         "schema": 1, "event": "bench", **facts,
+        "iperf3_ran_with": {run["id"]: sorted(reported(run)) for run in runs if reported(run)},
         "congestion_control": {run["id"]: {"cc": run["cc"],
                                            "peer_bits_per_second": run["peer_medians"]}
                                for run in runs if "cc" in run},
         "figures": rows.figures(runs, wanted),
         "choice": lines(os.path.join(work, "choice")), "runs": runs,
     }
+
+
+def add_other(runs, path):
+    """Gives each run without pairs the object of the other build, if that was measured."""
+    others = {run["id"]: run for run in lines(path)} if os.path.exists(path) else {}
+    for run in runs:
+        if run["id"] in others:
+            run["other"] = others[run["id"]]
+
+
+def reported(run):
+    """Returns the congestion controls that iperf3 reported in the peer's runs."""
+    found = set()
+    for each in [*run.get("pairs", ()), *run.get("others", ()), *run.get("rounds", ())]:
+        for name, value in each.items():
+            if name not in ("ours", "other") and isinstance(value, dict):
+                found.update(cc for cc in value.get("cc") or () if cc)
+    return found
 
 
 def lines(path):
@@ -61,7 +86,7 @@ def load(path):
         raise Invalid(f"{path}: no list of figures: expected a file of `scripts/bench --out`")
     for figure in found["figures"]:
         check(path, figure)
-    return found
+    return {**EMPTY, **found}
 
 
 def check(path, figure):

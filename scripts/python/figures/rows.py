@@ -7,7 +7,8 @@ scripts/bench writes the runs of a figure as one JSON object. It has one of thes
   {"id": ID, "rounds": [{NAME: VALUE, ...}, ...]}     several peers; NAME "ours" is the tool of this project
   {"id": ID, KEY: {...}}                              one measurement, see the functions of SPECIAL rows
 
-With --beside, each pair and each round also has the value "other", of the other build.
+With --beside, each pair and each round also has the value "other", of the other build. One
+measurement without pairs has "other" beside its KEY, with the whole object of the other build.
 """
 
 import statistics
@@ -63,11 +64,16 @@ def idle(limit):
 
 
 def smaller_share(run):
-    values = [{"ours": pair["ours"]["bits_per_second"], "peer": pair["peer"]["bits_per_second"]}
-              for pair in run["pairs"]]
-    for value in values:
-        value["ratio"] = min(value.values()) / sum(value.values())
+    values = [share(pair) for pair in run["pairs"]]
+    for value, pair in zip(values, run["pairs"]):
+        if "other" in pair:
+            value["other"] = share(pair["other"])["ours"]
     return {**summary(values), "values": values}
+
+
+def share(pair):
+    ours, peer = pair["ours"]["bits_per_second"], pair["peer"]["bits_per_second"]
+    return {"ours": ours, "peer": peer, "ratio": min(ours, peer) / (ours + peer)}
 
 
 def late_sequences(run):
@@ -98,7 +104,10 @@ ROWS = (
     rate("P1a", "the same on veth with --mulpdu emss", 0.95),
     rate("P2", "tcp, RDMA Read, large FPDUs / iperf3, veth", 1.2),
     rate("P3", "udp, RDMA Write / iperf3 over TCP, veth", 1.0),
-    rate("P3u", "the same / usrsctp over UDP, where it is fastest", 15),
+    rate("P3m", "the same with an MTU of 9000", None),
+    rate("P3j", "the same with -j 2 / iperf3 -P 2", None),
+    rate("P3s", "the same with 8 streams of one association", None),
+    rate("P3u", "as P3 / usrsctp over UDP, where it is fastest", 15),
     rate("P4", "raw, RDMA Write / usrsctp on raw IP, veth", 10),
     latency("P8", "64-octet Send ping-pong, p50 / sockperf, idle", 1.05),
     latency("P8awake", "the same with the cores awake", 1.05),
@@ -123,10 +132,18 @@ ROWS = (
         runs="P33", ours="plain", peers=("s_time",)),
     Row("L1", "1 % loss, 20 ms: udp, RDMA Write / TCP, cubic", "Mb/s", AT_LEAST, 1.3,
         "bits_per_second"),
+    Row("L1b", "1 % loss, 20 ms: udp, --cc bbr / TCP, bbr", "Mb/s", AT_LEAST, 0.9,
+        "bits_per_second", peers=("bbr",)),
+    Row("L1c", "the same / TCP, cubic", "Mb/s", AT_LEAST, 5, "bits_per_second", runs="L1b",
+        peers=("cubic",)),
     Row("L2", "udp and TCP through 50 Mb/s: the smaller share", "Mb/s", AT_LEAST, 0.33,
         special=smaller_share),
+    Row("L2b", "the same with --cc bbr", "Mb/s", AT_LEAST, 0.33, special=smaller_share),
     Row("L3", "one packet lost: sequences late, udp streams / TCP", "of 8", AT_MOST, 0.125,
         special=late_sequences),
+    seconds("L4", "200 MiB, 200 Mb/s, 60 ms, 0.5 % loss / scp, cubic", 0.4, peers=("scp_cubic",)),
+    seconds("L4b", "the same / {peer}, time", 1.1, runs="L4",
+            peers=("scp_bbr", "rsync_bbr", "iperf_bbr")),
     rate("P5", "xdp, RDMA Write / bare AF_XDP, veth", 1.0, special=beside_bare),
     rate("P5m", "the same, frames of several buffers", 1.0, special=beside_bare),
     rate("P6", "generated segments placed / received", 0.9, special=beside_bare),
@@ -145,10 +162,18 @@ def figures(runs, wanted):
 
 def figure(row, run):
     result = {"id": row.id, "what": row.what, "unit": row.unit, "sign": row.sign, "bar": row.bar}
-    result.update(row.special(run) if row.special else of_pairs(row, run))
+    result.update(of_special(row, run) if row.special else of_pairs(row, run))
     result["what"] = row.what.format(peer=result.pop("peer_name", ""), held=result.pop("held", ""))
     if "pass" not in result:
         result["pass"] = reaches(result["ratio"], row.sign, row.bar)
+    return result
+
+
+def of_special(row, run):
+    result = row.special(run)
+    if "pairs" not in run and "other" in run:
+        other = row.special(run["other"])["ours"]
+        result.update(beside_other([{"ours": result["ours"], "other": other}]))
     return result
 
 
@@ -162,7 +187,10 @@ def reaches(ratio, sign, bar):
 def of_pairs(row, run):
     name = best_peer(row, run)
     values = [one_value(row, each, name) for each in run.get("pairs") or run["rounds"]]
-    return {**summary(values), **cpu_seconds(row, run, name), "peer_name": name, "values": values}
+    result = {**summary(values), **cpu_seconds(row, run, name), "peer_name": name}
+    ended = sum(each.get(name, {}).get("ended", False)
+                for each in run.get("pairs") or run["rounds"])
+    return {**result, **({"peer_ended": ended} if ended else {}), "values": values}
 
 
 def cpu_seconds(row, run, peer):
@@ -189,6 +217,8 @@ def one_value(row, each, peer):
     ours = each[row.ours][row.value]
     value = {"ours": ours, "peer": row.constant or each[peer][row.value]}
     value["ratio"] = ours / value["peer"]
+    if row.ours == "ours" and "other" in each:
+        value["other"] = each["other"][row.value]
     return value
 
 
@@ -197,7 +227,18 @@ def summary(values):
     ratios = [value["ratio"] for value in values]
     return {"ours": statistics.median(value["ours"] for value in values),
             "peer": statistics.median(value["peer"] for value in values),
-            "ratio": statistics.median(ratios), "ratio_min": min(ratios), "ratio_max": max(ratios)}
+            "ratio": statistics.median(ratios), "ratio_min": min(ratios), "ratio_max": max(ratios),
+            **beside_other(values)}
+
+
+def beside_other(values):
+    """Returns the median of the other build, and the ratios of ours to it; {} unless all have it."""
+    if not all("other" in value for value in values):
+        return {}
+    ratios = [value["ours"] / value["other"] for value in values]
+    return {"other": statistics.median(value["other"] for value in values),
+            "other_ratio": statistics.median(ratios), "other_ratio_min": min(ratios),
+            "other_ratio_max": max(ratios)}
 
 
 def scale(figure_):

@@ -24,13 +24,18 @@ def terminal(document):
     """Returns the lines of the table and of what belongs to it."""
     yield from machine_lines(document)
     yield ""
-    yield f"{'Id':8} {'What':46} {'ours':>12} {'peer':>12}  {'ratio (min..max)':18} {'bar':8}"
+    other = "  other build   ours/other" if document["beside"] else ""
+    yield (f"{'Id':8} {'What':46} {'ours':>12} {'peer':>12}  {'ratio (min..max)':18} "
+           f"{'bar':8}     {other}").rstrip()
     for figure in document["figures"]:
         yield table_line(figure)
     for skipped in document["skipped"]:
         yield f"{skipped['id']:8} not measured; {skipped['reason']}"
     for name in document["failed"]:
         yield f"{name:8} a run failed"
+    for note in document["notes"]:
+        yield f"note: {note}"
+    yield from ended_lines(document)
     if document.get("quick"):
         yield "\n--quick: one short pair each; these figures mean little"
     if document["load_before"] > BUSY:
@@ -39,15 +44,20 @@ def terminal(document):
 
 def machine_lines(document):
     versions = document["versions"]
+    named = [versions.get("ddp_bench") or "unknown ddp-bench", versions.get("iperf3") or
+             "no iperf3", (versions.get("sockperf") or "no sockperf").split(",")[0]]
     yield (f"{document['cpu']}, {document['cores']} cores, kernel {document['kernel']}; "
-           f"{versions['ddp_bench']}, {versions['iperf3'] or 'no iperf3'}, "
-           f"{versions['sockperf'].split(',')[0] or 'no sockperf'}")
+           f"{', '.join(named)}")
+    if document["beside"]:
+        yield f"other build: {document['beside']['folder']}, {document['beside']['version']}"
     yield (f"{document['pairs']} pair(s) of {document['seconds']} s; load "
            f"{document['load_before']} before, {document['load_after']} after")
     for name, control in document["congestion_control"].items():
         medians = ", ".join(f"{cc} {round(value / 1e9, 1):g} Gb/s" for cc, value
                             in sorted(control["peer_bits_per_second"].items()))
         yield f"{name}: beside {control['cc']}; iperf3, medians: {medians}"
+    if document["iperf3_ran_with"]:
+        yield "iperf3 reports that it ran with " + ran_with(document)
     for figure in document["figures"]:
         cpu = figure.get("cpu_seconds_per_gib")
         if cpu:
@@ -55,11 +65,32 @@ def machine_lines(document):
                    f"{cpu['ours']:.3f}, peer {cpu['peer']:.3f}")
 
 
+def ran_with(document):
+    """The congestion control that iperf3 reported, for each figure."""
+    return "; ".join(f"{' and '.join(ccs)} in {name}"
+                     for name, ccs in document["iperf3_ran_with"].items())
+
+
+def ended_lines(document):
+    for figure in document["figures"]:
+        if figure.get("peer_ended"):
+            yield (f"{figure['id']}: the peer had not ended at its time limit in "
+                   f"{figure['peer_ended']} of {len(figure['values'])} runs: the ratio is at most "
+                   "that")
+
+
 def table_line(figure):
     ours, peer = (f"{amount(figure, key):>6} {figure['unit']:5}" for key in ("ours", "peer"))
     return (f"{figure['id']:8} {figure['what']:46} {ours} {peer}  {figure['ratio']:.2f} "
             f"({figure['ratio_min']:.2f}..{figure['ratio_max']:.2f})  {bar(figure):8} "
-            f"{verdict(figure)}").rstrip()
+            f"{verdict(figure):4}{other_build(figure)}").rstrip()
+
+
+def other_build(figure):
+    if "other" not in figure:
+        return ""
+    return (f"  {amount(figure, 'other'):>6} {figure['unit']:5}  {figure['other_ratio']:.2f} "
+            f"({figure['other_ratio_min']:.2f}..{figure['other_ratio_max']:.2f})")
 
 
 # --- the page ------------------------------------------------------------------------------------
@@ -69,7 +100,7 @@ INTRODUCTION = """\
 
 `scripts/bench --page docs/figures.md` writes this page. It measures each figure beside a named peer in the same run: over two network
 namespaces joined by veth (MTU 1500, default offloads), with CRC on (off in P32 and P32m: the default of start-up by ssh) and the data of every run verified. A ratio is the median of the ratios of
-the pairs; its range follows in parentheses. The head of `scripts/bench` describes each figure.
+the pairs; its range follows in parentheses. The heads of `scripts/bench` and of the files in `scripts/measure` describe the figures.
 """
 
 
@@ -79,6 +110,9 @@ def page(document):
     if document["skipped"]:
         parts.append("Not measured:\n\n" + "".join(
             f"- {skipped['id']}: {skipped['reason']}\n" for skipped in document["skipped"]))
+    remarks = [*document["notes"], *ended_lines(document)]
+    if remarks:
+        parts.append("Remarks:\n\n" + "".join(f"- {remark}\n" for remark in remarks))
     if document["failed"]:
         parts.append(f"Runs failed for: {' '.join(document['failed'])}.\n")
     if document.get("quick"):
@@ -92,6 +126,10 @@ def measured(document):
               f"Linux {document['kernel']}; {document['pairs']} interleaved pairs of "
               f"{document['seconds']} s; load before: {document['load_before']}.\n\n"
               f"Versions: {versions}.\n")
+    if document["beside"]:
+        result += (f"\nOther build: {document['beside']['version']}, measured in the same rounds.\n")
+    if document["iperf3_ran_with"]:
+        result += f"\niperf3 reports that it ran with {ran_with(document)}.\n"
     if document["congestion_control"]:
         chosen = ", ".join(f"{name} {control['cc']}" for name, control
                            in document["congestion_control"].items())
@@ -101,11 +139,24 @@ def measured(document):
 
 
 def table(document):
-    lines = ["| Id | What | ours | peer | ratio | bar | |", "|---|---|---|---|---|---|---|"]
+    other = bool(document["beside"])
+    lines = ["| Id | What | ours | peer | ratio | bar | |" +
+             (" other build | ours / other |" if other else ""),
+             "|---|---|---|---|---|---|---|" + ("---|---|" if other else "")]
     for figure in document["figures"]:
         missed = "missed" if figure.get("pass") is False else ""
         lines.append(f"| {figure['id']} | {figure['what']} | {amount(figure, 'ours')} "
                      f"{figure['unit']} | {amount(figure, 'peer')} {figure['unit']} | "
-                     f"{figure['ratio']:.2f} ({figure['ratio_min']:.2f} to "
-                     f"{figure['ratio_max']:.2f}) | {bar(figure)} | {missed} |")
+                     f"{spread(figure, 'ratio')} | {bar(figure)} | {missed} |" +
+                     (other_cells(figure) if other else ""))
     return "\n".join(lines) + "\n"
+
+
+def other_cells(figure):
+    if "other" not in figure:
+        return " | |"
+    return f" {amount(figure, 'other')} {figure['unit']} | {spread(figure, 'other_ratio')} |"
+
+
+def spread(figure, key):
+    return f"{figure[key]:.2f} ({figure[key + '_min']:.2f} to {figure[key + '_max']:.2f})"
