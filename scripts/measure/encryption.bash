@@ -2,6 +2,28 @@
 # shellcheck shell=bash
 #
 # P30 to P33: TLS, DTLS and ssh.
+#
+# P30 to P33 are about encryption. In each round all runs follow each other, and every second round
+# has the reverse order. The peer of a figure is the one with the better median.
+#
+# P30 is RDMA Write over tcp with TLS, beside socat OPENSSL and beside openssl s_client with s_server,
+# all with TLS_AES_128_GCM_SHA256. The peers move zeros, s_client from a file, to /dev/null; their
+# rate is for the whole transfer. P30p is the ratio to our own figure without TLS. P31 is the same over
+# udp with DTLS against 8 Gb/s, and P31p the ratio to our own figure without DTLS.
+#
+# P32 moves one file, P32m 10,000 files of 4 KiB, by `ddp-send root@HOST:`, `scp` and `rsync -e ssh`,
+# from tmpfs to tmpfs, with one sshd in the other namespace. All connections of ssh use
+# aes128-gcm@openssh.com, and rsync does not compute deltas. The time is that of the whole command.
+# The memory is warm: just before each run as many octets and files are written and removed. A
+# virtual machine may have returned unused memory to its host, and would be slow to get it again.
+# ~/.bashrc and ~/.zshenv of the far user are hidden: they would add to the time of ddp-send and
+# rsync, but not to that of scp.
+#
+# P33 is the number of connections in a second, one after another, by tests/connects, beside openssl
+# s_time -new with s_server. Both servers have the same certificate, ECDSA P-256; s_server sends no
+# session tickets. Each of our connections also exchanges MPA Request and Reply and is closed in
+# order by both ends. P33p is the same without TLS.
+#
 # The pieces of scripts/bench share their variables:
 # shellcheck disable=SC2034,SC2119,SC2120,SC2154
 

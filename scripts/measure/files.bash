@@ -2,6 +2,10 @@
 # shellcheck shell=bash
 #
 # P7 and P13: files.
+#
+# P7 and P13 move files from tmpfs to tmpfs, ours with digests; our copies are compared afterwards.
+# The time ends when the receiver has all files. The memory is warm, as described for P32.
+#
 # The pieces of scripts/bench share their variables:
 # shellcheck disable=SC2034,SC2119,SC2120,SC2154
 

@@ -2,6 +2,24 @@
 # shellcheck shell=bash
 #
 # L1 to L3: links that lose, delay and queue packets.
+#
+# L1 to L3 use a bad link: ddp-impair forwards frames between the two namespaces, with
+# offloads off, so that one drop is one packet. L1: 1 % random loss in each direction and a round
+# trip of 20 ms; udp against TCP, both with cubic. L2: udp and TCP at the same time through 50 Mb/s
+# with a queue of 128 KiB; the figure is the smaller of the two shares. L3: tests/parallel_streams
+# sends eight sequences of small messages in turn, over udp on 8 DDP streams of one association and
+# over tcp on one connection. The same packet, with one message, is lost on each. The figure is the
+# number of sequences with late messages, from the traces of both ends.
+#
+# L1b is L1 with --cc bbr beside TCP with bbr; L1c, of the same rounds, beside TCP with cubic. L2b is L2
+# with --cc bbr.
+#
+# L4: a file of 200 MiB from tmpfs to tmpfs through 200 Mb/s with a queue of 1.5 MiB, a round trip of 60 ms
+# and 0.5 % random loss in each direction: ddp-send -t udp with its defaults beside scp, rsync -e ssh
+# and iperf3 -F, with cubic and with bbr, at most three rounds. The time is that of the whole
+# command. A command that has not ended after 90 s is ended, and has that time: the ratio is then a
+# bound. rsync and iperf3 run only once with cubic, because they give no figure.
+#
 # The pieces of scripts/bench share their variables:
 # shellcheck disable=SC2034,SC2119,SC2120,SC2154
 
@@ -92,8 +110,8 @@ far_cc() {
 	local net=${far_ip%.*}
 
 	{
-		$in_left ip route replace "$net.0/24" dev bad0 src "$net.1" congctl lock "$1" &&
-			$in_right ip route replace "$net.0/24" dev bad0 src "$far_ip" congctl lock "$1"
+		$in_left ip route replace "$net.0/24" dev bad0 src "$net.1" congctl "$1" &&
+			$in_right ip route replace "$net.0/24" dev bad0 src "$far_ip" congctl "$1"
 	} 2>"$work/route" || run_failed "ip route congctl $1" "$work/route"
 }
 

@@ -2,6 +2,22 @@
 # shellcheck shell=bash
 #
 # The figures from memory to memory: throughput, latency, look-ups, AF_XDP, plots.
+#
+# Over SCTP (P3, P3u, P4, P9) the peers are TCP as above, usrsctp in its fastest configuration
+# (packets through one UDP socket, no threads), usrsctp on raw IP, and UDP. The peer's program is
+# tests/interop/usrsctp_bench.c, compiled here, because usrsctp's example tsctp prints every packet.
+#
+# P8, P8awake and P9 pin client and server to a processor each, both for our tools and for the
+# peer's, if the machine has two processors. Otherwise the scheduler sometimes puts both on one
+# processor and sometimes on two; a round trip between two processors takes ten times as long, and
+# the ratio would measure only that.
+#
+# "awake" runs an endless loop at the lowest priority on each core, so that no core sleeps. Without
+# it both tools sleep between two messages, as they do on an idle machine.
+#
+# P3m, P3j and P3s are P3 with an MTU of 9000, with two associations beside two connections of iperf3,
+# and with eight streams in one association. They have no bar.
+#
 # The pieces of scripts/bench share their variables:
 # shellcheck disable=SC2034,SC2119,SC2120,SC2154
 

@@ -116,6 +116,7 @@ make_bad_link() {
 bad_link() {
 	local i
 
+	: >"$work/relay"
 	# shellcheck disable=SC2086
 	$in_middle "$build/ddp-impair" --json --seed 1 --seconds 600 --between left,right "$@" </dev/null >"$work/relay" 2>&1 &
 	spinners="$spinners $!"

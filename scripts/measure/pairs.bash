@@ -26,7 +26,7 @@ other() {
 	fi
 }
 
-# both CMD...: measures figures without pairs, then again with the other build. The files of the
+# both FUNCTION...: measures figures without pairs, then again with the other build. The files of the
 # second time are in $work/other.
 both() {
 	local rc=0
@@ -37,15 +37,16 @@ both() {
 }
 
 both_other() {
-	local from_here=$work work=$work/other build=$beside bench=$beside/ddp-bench failed='' id reason
+	local mine=$work work=$work/other build=$beside bench=$beside/ddp-bench failed='' which reason rc=0
 
 	mkdir -p "$work"
 	: >"$work/skipped"
-	"$@" 2>"$work/err" || [ -s "$work/err" ] || echo 'a run failed' >"$work/err"
-	while IFS=$'\t' read -r id reason; do
-		[ "${from_here:+$(grep -c "^$id	" "$from_here/skipped")}" -gt 0 ] || echo "$id: not measured with the other build: $reason" >>"$from_here/notes"
+	"$@" 2>"$work/err" || rc=$?
+	while IFS=$'\t' read -r which reason; do
+		grep -q "^$which	" "$mine/skipped" || echo "$which: not measured with the other build: $reason" >>"$mine/notes"
 	done <"$work/skipped"
-	[ -z "$failed" ] || echo "${failed# }: not measured with the other build: $(grep -v '^bench: [PL][0-9a-z]*:' "$work/err" | head -c 300 | tr '\n' ' ')" >>"$from_here/notes"
+	[ $rc -eq 0 ] || [ -n "$failed" ] || failed=${id:-$1}
+	[ -z "$failed" ] || echo "${failed# }: not measured with the other build: $(grep 'failed:' "$work/err" | head -c 300 | tr '\n' ' ')" >>"$mine/notes"
 }
 
 # --- pairs and rounds ----------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Reports a run of scripts/bench; the script calls it at its end.
 
-Exit status: 0 every figure reaches its bar; 1 a figure misses its bar, or a run failed; 2 a file that
-cannot be used; 3 nothing was measured.
+Exit status: 0 every figure reaches its bar; 1 a figure misses its bar, or a run failed; 2 a file
+that cannot be used; 3 nothing was measured.
 """
 
 import argparse

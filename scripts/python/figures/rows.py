@@ -4,8 +4,8 @@
 scripts/bench writes the runs of a figure as one JSON object. It has one of these forms:
 
   {"id": ID, "pairs": [{"ours": VALUE, "peer": VALUE}, ...]}
-  {"id": ID, "rounds": [{NAME: VALUE, ...}, ...]}     several peers; NAME "ours" is the tool of this project
-  {"id": ID, KEY: {...}}                              one measurement, see the functions of SPECIAL rows
+  {"id": ID, "rounds": [{NAME: VALUE, ...}, ...]}     several peers; NAME "ours" is our tool
+  {"id": ID, KEY: {...}}                              one measurement, see Row.special
 
 With --beside, each pair and each round also has the value "other", of the other build. One
 measurement without pairs has "other" beside its KEY, with the whole object of the other build.
@@ -18,8 +18,8 @@ SCALES = {"Gb/s": 1e9, "Mb/s": 1e6, "M/s": 1e6, "us": 1e3, "KiB": 1024}  # of a 
 
 
 class Row:
-    """One row. bar: None if the row has no bar. value: the key of a run's value. runs: the id of the
-    runs, default that of the row. wanted: the id for --only, default that of the runs. ours, peers:
+    """One row. bar: None if the row has no bar. value: the key of a run's value. runs: the id of
+    the runs, default that of the row. wanted: the id for --only, default that of the runs. ours, peers:
     names in rounds; the peer with the best median is used, and named in `what` as {peer}. constant:
     a fixed value in place of the peer's. special: a function from the runs to a dict with ours,
     peer, ratio, ratio_min and ratio_max, for runs without pairs."""
@@ -188,9 +188,15 @@ def of_pairs(row, run):
     name = best_peer(row, run)
     values = [one_value(row, each, name) for each in run.get("pairs") or run["rounds"]]
     result = {**summary(values), **cpu_seconds(row, run, name), "peer_name": name}
-    ended = sum(each.get(name, {}).get("ended", False)
-                for each in run.get("pairs") or run["rounds"])
-    return {**result, **({"peer_ended": ended} if ended else {}), "values": values}
+    return {**result, **ended(row, run, name), "values": values}
+
+
+def ended(row, run, peer):
+    """Returns in how many runs ours and the peer were ended at their time limit."""
+    counts = {key: sum(each.get(name, {}).get("ended", False)
+                       for each in run.get("pairs") or run["rounds"])
+              for key, name in (("ours_ended", row.ours), ("peer_ended", peer))}
+    return {key: count for key, count in counts.items() if count}
 
 
 def cpu_seconds(row, run, peer):
@@ -232,7 +238,8 @@ def summary(values):
 
 
 def beside_other(values):
-    """Returns the median of the other build, and the ratios of ours to it; {} unless all have it."""
+    """Returns the median of the other build, and the ratios of ours to it; {} unless all values
+    have it."""
     if not all("other" in value for value in values):
         return {}
     ratios = [value["ours"] / value["other"] for value in values]

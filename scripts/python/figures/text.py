@@ -24,11 +24,12 @@ def terminal(document):
     """Returns the lines of the table and of what belongs to it."""
     yield from machine_lines(document)
     yield ""
+    width = max([46, *(len(figure["what"]) for figure in document["figures"])])
     other = "  other build   ours/other" if document["beside"] else ""
-    yield (f"{'Id':8} {'What':46} {'ours':>12} {'peer':>12}  {'ratio (min..max)':18} "
+    yield (f"{'Id':8} {'What':{width}} {'ours':>12} {'peer':>12}  {'ratio (min..max)':18} "
            f"{'bar':8}     {other}").rstrip()
     for figure in document["figures"]:
-        yield table_line(figure)
+        yield table_line(figure, width)
     for skipped in document["skipped"]:
         yield f"{skipped['id']:8} not measured; {skipped['reason']}"
     for name in document["failed"]:
@@ -73,15 +74,16 @@ def ran_with(document):
 
 def ended_lines(document):
     for figure in document["figures"]:
-        if figure.get("peer_ended"):
-            yield (f"{figure['id']}: the peer had not ended at its time limit in "
-                   f"{figure['peer_ended']} of {len(figure['values'])} runs: the ratio is at most "
-                   "that")
+        for key, name, bound in (("peer_ended", "the peer", "most"),
+                                 ("ours_ended", "ours", "least")):
+            if key in figure:
+                yield (f"{figure['id']}: {name} had not ended at its time limit in {figure[key]} "
+                       f"of {len(figure['values'])} runs; the true ratio is at {bound} this one")
 
 
-def table_line(figure):
+def table_line(figure, width):
     ours, peer = (f"{amount(figure, key):>6} {figure['unit']:5}" for key in ("ours", "peer"))
-    return (f"{figure['id']:8} {figure['what']:46} {ours} {peer}  {figure['ratio']:.2f} "
+    return (f"{figure['id']:8} {figure['what']:{width}} {ours} {peer}  {figure['ratio']:.2f} "
             f"({figure['ratio_min']:.2f}..{figure['ratio_max']:.2f})  {bar(figure):8} "
             f"{verdict(figure):4}{other_build(figure)}").rstrip()
 
@@ -98,9 +100,11 @@ def other_build(figure):
 INTRODUCTION = """\
 # Figures
 
-`scripts/bench --page docs/figures.md` writes this page. It measures each figure beside a named peer in the same run: over two network
-namespaces joined by veth (MTU 1500, default offloads), with CRC on (off in P32 and P32m: the default of start-up by ssh) and the data of every run verified. A ratio is the median of the ratios of
-the pairs; its range follows in parentheses. The heads of `scripts/bench` and of the files in `scripts/measure` describe the figures.
+`scripts/bench --page docs/figures.md` writes this page. It measures each figure beside a named
+peer in the same run: over two network namespaces joined by veth (MTU 1500, default offloads), with
+CRC on (off in P32 and P32m: the default of start-up by ssh) and the data of every run verified. A
+ratio is the median of the ratios of the pairs; its range follows in parentheses. `scripts/bench --help`
+and the heads of the files in `scripts/measure` describe the figures.
 """
 
 
@@ -127,7 +131,8 @@ def measured(document):
               f"{document['seconds']} s; load before: {document['load_before']}.\n\n"
               f"Versions: {versions}.\n")
     if document["beside"]:
-        result += (f"\nOther build: {document['beside']['version']}, measured in the same rounds.\n")
+        result += (f"\nOther build: {document['beside']['version']}, measured in the same "
+                   "rounds.\n")
     if document["iperf3_ran_with"]:
         result += f"\niperf3 reports that it ran with {ran_with(document)}.\n"
     if document["congestion_control"]:
