@@ -77,6 +77,10 @@ idle_udp() {
 	local want=5000 before after pid i held=0
 
 	wanted P12u || return
+	if [ ! -x "$build/tests/crowd/crowd" ]; then
+		skip P12u 'needs the test program: make crowd-bin'
+		return
+	fi
 	[ -z "$quick" ] || want=2000
 	say 'P12u: idle associations'
 	next_port

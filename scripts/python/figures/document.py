@@ -10,7 +10,7 @@ import program
 from . import rows
 
 REQUIRED = {"id": str, "what": str, "unit": str, "sign": str,
-            "ours": (int, float), "peer": (int, float), "ratio": (int, float), "ratio_min": (int, float), "ratio_max": (int, float)}
+            **dict.fromkeys(("ours", "peer", "ratio", "ratio_min", "ratio_max"), (int, float))}
 
 EMPTY = {"date": "", "cpu": "unknown processor", "cores": "?", "kernel": "?", "pairs": "?",
          "seconds": "?", "load_before": 0, "load_after": 0, "versions": {},

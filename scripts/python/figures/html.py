@@ -11,7 +11,7 @@ import math
 
 from . import compare, rows, text
 
-WIDTH, HEIGHT, EDGE = 240, 22, 6
+WIDTH, HEIGHT, EDGE = 200, 22, 6
 SPAN = 4  # the factor at both ends of the axis
 
 STYLE = """
@@ -21,13 +21,14 @@ STYLE = """
   :root { --back: #16181c; --text: #e8e8e8; --dim: #a0a4aa; --line: #3a3f46;
     --good: #4cc266; --bad: #ff7b72; --none: #7fb0ff; --then: #e0b050; } }
 body { background: var(--back); color: var(--text); font: 15px/1.45 system-ui, sans-serif;
-  margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }
+  margin: 2rem auto; max-width: 92rem; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 p, ul { max-width: 60rem; } .dim { color: var(--dim); }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; text-align: left;
   vertical-align: middle; }
 th { color: var(--dim); font-weight: 600; white-space: nowrap; }
+.what { min-width: 15rem; }
 .n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .met { color: var(--good); } .missed { color: var(--bad); font-weight: 600; }
 svg { display: block; } svg .axis { stroke: var(--line); } svg .bar { stroke: var(--text); }
@@ -93,9 +94,11 @@ def legend(compared):
 
 
 def table(document, before):
-    other = "<th>other build</th><th>ours / other</th>" if document["beside"] else ""
-    lines = ['<div class="scroll"><table><thead><tr><th>Id</th><th>What</th><th>ours</th>'
-             f"<th>peer</th><th>ratio (min to max)</th><th></th><th>bar</th><th></th>{other}"
+    other = ('<th class="n">other build</th><th class="n">ours / other</th>'
+             if document["beside"] else "")
+    lines = ['<div class="scroll"><table><thead><tr><th>Id</th><th>What</th>'
+             '<th class="n">ours</th><th class="n">peer</th><th class="n">ratio (min to max)</th>'
+             f'<th></th><th class="n">bar</th><th></th>{other}'
              "</tr></thead><tbody>"]
     for figure in document["figures"]:
         lines.append(row(figure, before.get(figure["id"]), bool(document["beside"])))
@@ -104,7 +107,7 @@ def table(document, before):
 
 def row(figure, then, other):
     cells = [f'<td id="{escape(figure["id"])}">{escape(figure["id"])}</td>',
-             f"<td>{escape(figure['what'])}</td>",
+             f"<td class=\"what\">{escape(figure['what'])}</td>",
              number(f"{text.amount(figure, 'ours')} {figure['unit']}"),
              number(f"{text.amount(figure, 'peer')} {figure['unit']}"),
              number(text.spread(figure, "ratio")), f"<td>{picture(figure, then)}</td>",
@@ -181,8 +184,9 @@ def comparison(document, old):
     lines = [f"<h2>Compared with the run of {escape(old['date'][:10])}</h2>",
              f'<p class="dim">{escape(old["cpu"])}, Linux {escape(old["kernel"])}. A change is '
              "beyond the spread if the ranges of both runs do not overlap.</p>",
-             '<div class="scroll"><table><thead><tr><th>Id</th><th>ratio now</th><th>then</th>'
-             "<th>change</th><th></th></tr></thead><tbody>"]
+             '<div class="scroll"><table><thead><tr><th>Id</th>'
+             '<th class="n">ratio now</th><th class="n">then</th><th class="n">change</th>'
+             "<th></th></tr></thead><tbody>"]
     for each in compare.changes(document, old):
         css = "" if not each["beyond"] else \
             ' class="met"' if each["verdict"].startswith("better") else ' class="missed"'

@@ -19,10 +19,10 @@ SCALES = {"Gb/s": 1e9, "Mb/s": 1e6, "M/s": 1e6, "us": 1e3, "KiB": 1024}  # of a 
 
 class Row:
     """One row. bar: None if the row has no bar. value: the key of a run's value. runs: the id of
-    the runs, default that of the row. wanted: the id for --only, default that of the runs. ours, peers:
-    names in rounds; the peer with the best median is used, and named in `what` as {peer}. constant:
-    a fixed value in place of the peer's. special: a function from the runs to a dict with ours,
-    peer, ratio, ratio_min and ratio_max, for runs without pairs."""
+    the runs, default that of the row. wanted: the id for --only, default that of the runs. ours,
+    peers: names in rounds; the peer with the best median is used, and named in `what` as {peer}.
+    constant: a fixed value in place of the peer's. special: a function from the runs to a dict
+    with ours, peer, ratio, ratio_min and ratio_max, for runs without pairs."""
 
     def __init__(self, name, what, unit, sign, bar, value=None, *, runs=None, wanted=None,
                  ours="ours", peers=(), constant=None, special=None):
@@ -33,7 +33,7 @@ class Row:
         self.bar = bar
         self.value = value
         self.runs = runs or name
-        self.wanted = wanted or (name if special or runs == "P1" else self.runs)
+        self.wanted = wanted or self.runs
         self.ours = ours
         self.peers = peers
         self.constant = constant
@@ -113,7 +113,7 @@ ROWS = (
     latency("P8awake", "the same with the cores awake", 1.05),
     latency("P9", "64-octet ping-pong, p50, udp / sockperf UDP", 1.10),
     Row("P10", "CPU seconds per GiB, both ends, tcp / iperf3", "s/GiB", AT_MOST, 0.8,
-        "cpu_seconds_per_gib", runs="P1"),
+        "cpu_seconds_per_gib", runs="P1", wanted="P10"),
     rate("P7", "a file, tmpfs to tmpfs, digest on / the fastest", 1.2),
     seconds("P13", "many files of 4 KiB / tar through nc, time", 0.8),
     Row("P12", "{held} idle connections of ddp-recv, each / 24 KiB", "KiB", AT_MOST, 1.0,

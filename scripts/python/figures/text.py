@@ -103,8 +103,8 @@ INTRODUCTION = """\
 `scripts/bench --page docs/figures.md` writes this page. It measures each figure beside a named
 peer in the same run: over two network namespaces joined by veth (MTU 1500, default offloads), with
 CRC on (off in P32 and P32m: the default of start-up by ssh) and the data of every run verified. A
-ratio is the median of the ratios of the pairs; its range follows in parentheses. `scripts/bench --help`
-and the heads of the files in `scripts/measure` describe the figures.
+ratio is the median of the ratios of the pairs; its range follows in parentheses.
+`scripts/bench --help` and the heads of the files in `scripts/measure` describe the figures.
 """
 
 
