@@ -73,12 +73,16 @@ def ran_with(document):
 
 
 def ended_lines(document):
+    """One line for each figure with runs that were ended at their time limit."""
     for figure in document["figures"]:
-        for key, name, bound in (("peer_ended", "the peer", "most"),
-                                 ("ours_ended", "ours", "least")):
-            if key in figure:
-                yield (f"{figure['id']}: {name} had not ended at its time limit in {figure[key]} "
-                       f"of {len(figure['values'])} runs; the true ratio is at {bound} this one")
+        sides = [name for key, name in (("ours_ended", "ours"), ("peer_ended", "the peer"))
+                 if key in figure]
+        if sides:
+            bound = {"ours": "the true ratio is at least this one",
+                     "the peer": "the true ratio is at most this one"}.get(
+                         " and ".join(sides), "the ratio says nothing")
+            yield (f"{figure['id']}: {' and '.join(sides)} had not ended at the time limit in some "
+                   f"of {len(figure['values'])} rounds; {bound}")
 
 
 def table_line(figure, width):
