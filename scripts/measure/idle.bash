@@ -36,7 +36,7 @@ hold_idle() {
 idle() {
 	local want=10000 before after pid holder held
 
-	wanted P12 || return
+	wanted P12 || return 0
 	[ -z "$quick" ] || want=200
 	if [ "$(ulimit -Hn)" -lt $((2 * want)) ]; then
 		skip P12 "needs $((2 * want)) open files: ulimit -Hn says $(ulimit -Hn)"
@@ -76,7 +76,7 @@ idle() {
 idle_udp() {
 	local want=5000 before after pid i held=0
 
-	wanted P12u || return
+	wanted P12u || return 0
 	if [ ! -x "$build/tests/crowd/crowd" ]; then
 		skip P12u 'needs the test program: make crowd-bin'
 		return

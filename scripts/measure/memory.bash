@@ -101,7 +101,7 @@ latency() {
 }
 
 look_ups() {
-	wanted P11 || return
+	wanted P11 || return 0
 	say 'P11: ddp-bench stag'
 	from=''
 	if call "$work/stag" "$bench" stag --json; then
@@ -115,7 +115,7 @@ look_ups() {
 
 # The tool creates both ends and both namespaces; one run gives all four figures.
 fast_path() {
-	wanted P5 || wanted P5m || wanted P6 || wanted P6m || return
+	wanted P5 || wanted P5m || wanted P6 || wanted P6m || return 0
 	say 'P5: ddp-bench xdp, for P5, P5m, P6 and P6m'
 	from=''
 	local id rc=0 limit=120

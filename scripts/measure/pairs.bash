@@ -20,10 +20,15 @@ other() {
 	value=
 	other_fails[$id]=1
 	if [ $called -eq 2 ]; then
-		note "$id: not measured with the other build, which does not know an option: $(head -c 200 "$work/other.err" | tr '\n' ' ')"
+		note "$id: not measured with the other build, which does not know an option: $(reason "$work/other.err")"
 	else
-		note "$id: not measured with the other build: $(head -c 300 "$work/other.err" | tr '\n' ' ')"
+		note "$id: not measured with the other build: $(reason "$work/other.err")"
 	fi
+}
+
+# The reason in the messages of run_failed, on one line.
+reason() {
+	grep -a 'failed:' "$1" | head -n 1 | sed 's/^bench: //; s/ Try `.*//; s/ *$//'
 }
 
 # both FUNCTION...: measures figures without pairs, then again with the other build. The files of the
@@ -37,16 +42,16 @@ both() {
 }
 
 both_other() {
-	local mine=$work work=$work/other build=$beside bench=$beside/ddp-bench failed='' which reason rc=0
+	local mine=$work work=$work/other build=$beside bench=$beside/ddp-bench failed='' which why rc=0
 
 	mkdir -p "$work"
 	: >"$work/skipped"
 	"$@" 2>"$work/err" || rc=$?
-	while IFS=$'\t' read -r which reason; do
-		grep -q "^$which	" "$mine/skipped" || echo "$which: not measured with the other build: $reason" >>"$mine/notes"
+	while IFS=$'\t' read -r which why; do
+		grep -q "^$which	" "$mine/skipped" || echo "$which: not measured with the other build: $why" >>"$mine/notes"
 	done <"$work/skipped"
 	[ $rc -eq 0 ] || [ -n "$failed" ] || failed=${id:-$1}
-	[ -z "$failed" ] || echo "${failed# }: not measured with the other build: $(grep 'failed:' "$work/err" | head -c 300 | tr '\n' ' ')" >>"$mine/notes"
+	[ -z "$failed" ] || echo "${failed# }: not measured with the other build: $(reason "$work/err")" >>"$mine/notes"
 }
 
 # --- pairs and rounds ----------------------------------------------------------------------------

@@ -252,7 +252,7 @@ EOF
     grep -qE '^\| P1 \|.*\| [0-9.]+ Gb/s \| [0-9.]+ \([0-9. to]+\) \|$' "$BATS_TEST_TMPDIR/bench.md" || fail_with 'no column in the page'
     grep -qF 'ours / other' "$BATS_TEST_TMPDIR/bench.html" || fail_with 'no column in the HTML'
     output=$(jq -c . "$BATS_TEST_TMPDIR/bench.json")
-    assert_jsonl '.[0] | [.failed, (.figures | map([.id, has("other")]))]' '[[],[["P1",true],["P1a",false],["P12",true]]]'
+    assert_jsonl '.[0] | [.failed, (.figures | map([.id, has("other")])), (.notes | length)]' '[[],[["P1",true],["P1a",false],["P12",true]],1]'
     assert_jsonl '.[0].figures[0] | .other_ratio == .values[0].ours / .values[0].other' true
     assert_jsonl '.[0].beside.folder' "$other"
 }
