@@ -6,6 +6,9 @@
 
 # bats file_tags=plain
 
+# run_here sets these variables:
+# shellcheck disable=SC2030,SC2031,SC2154
+
 load helpers
 load net
 
@@ -106,6 +109,187 @@ EOF
     IW_TIMEOUT=100 run_here "$IW_TOP/scripts/bench" --quick --only plot --out "$BATS_TEST_TMPDIR/bench.json"
     assert_status 0
     [ "$(grep -l '</svg>' "$BATS_TEST_TMPDIR"/*.svg | wc -l)" -eq 4 ] || fail_with 'not four pictures'
+}
+
+# bench_file NAME RATIO MIN MAX: writes a file of a run with the figures P1, of that ratio, and P8
+bench_file() {
+    jq -n --argjson ratio "$2" --argjson min "$3" --argjson max "$4" '{ schema: 1, event: "bench", date: "2026-11-28T02:00:00Z",
+        kernel: "6.1", machine: "x86_64", cpu: "CPU <A>", cores: 2, load_before: 0.1, load_after: 1, pairs: 3, seconds: 5,
+        versions: { ddp_bench: "ddp-bench 1", iperf3: "iperf 3.12", sockperf: "" }, congestion_control: {}, failed: [],
+        skipped: [{ id: "P4", reason: "needs to be root" }], choice: [], runs: [], figures: [
+            { id: "P1", what: "tcp / iperf3", unit: "Gb/s", sign: ">=", bar: 1.2, ours: 5e10, peer: 4e10, $ratio, ratio_min: $min,
+              ratio_max: $max, pass: ($ratio >= 1.2) },
+            { id: "P8", what: "p50 / sockperf", unit: "us", sign: "<=", bar: 1.05, ours: 10000, peer: 10000, ratio: 1, ratio_min: 1,
+              ratio_max: 1, pass: true }] }' >"$BATS_TEST_TMPDIR/$1"
+}
+
+@test "scripts/bench reports a file again: table, page in Markdown and in HTML" {
+    local svg
+
+    require_tool jq
+    bench_file now.json 1.3 1.1 1.5
+    cd "$BATS_TEST_TMPDIR" || return 1
+    run_here "$IW_TOP/scripts/bench" --from now.json --page now.md --html now.html
+    assert_status 0
+    assert_output_has 'P1       tcp / iperf3                                     50.0 Gb/s    40.0 Gb/s   1.30 (1.10..1.50)  >= 1.2   pass'
+    grep -qF '| P1 | tcp / iperf3 | 50.0 Gb/s | 40.0 Gb/s | 1.30 (1.10 to 1.50) | >= 1.2 |  |' now.md || fail_with 'the page lacks P1'
+    # One file: a picture of each figure, and nothing from elsewhere.
+    svg=$(grep -o '<svg[^>]*aria-label="[^"]*"' now.html)
+    assert_equal "$(grep -c . <<<"$svg")" 2
+    [[ $svg == *'aria-label="P1: ratio 1.30 (1.10 to 1.50), bar &gt;= 1.2"'* ]] || fail_with "no picture of P1: $svg"
+    ! grep -E 'https?://|<script|<link|src=' now.html || fail_with 'the page refers to other files'
+    grep -qF 'CPU &lt;A&gt;' now.html || fail_with 'text is not escaped'
+    grep -qF '2 of 2 bars met' now.html || fail_with 'no summary'
+    bench_file missed.json 1.1 1.0 1.3
+    run_here "$IW_TOP/scripts/bench" --from missed.json --html missed.html
+    assert_status 1
+    assert_output_has 'MISS'
+    grep -qF '1 of 2 bars met' missed.html || fail_with 'the summary does not count the missed bar'
+}
+
+# compared OLD_RATIO OLD_MIN OLD_MAX EXPECTED: the line of P1, whose ratio is now 1.3, from 1.1 to 1.5
+compared() {
+    bench_file old.json "$1" "$2" "$3"
+    run_here "$IW_TOP/scripts/bench" --from now.json --compare old.json --html now.html
+    assert_status 0
+    assert_equal "$(grep '^P1 ' <<<"$output" | tail -n 1 | tr -s ' ')" "P1 1.30 $4"
+    grep -qF "${4##* % }" now.html || fail_with 'the HTML lacks the comparison'
+}
+
+@test "scripts/bench --compare reports changes beyond the spread of both runs" {
+    require_tool jq
+    bench_file now.json 1.3 1.1 1.5
+    cd "$BATS_TEST_TMPDIR" || return 1
+    compared 1.0 0.9 1.2 '1.00 +30.0 % within the spread'
+    compared 1.0 0.9 1.05 '1.00 +30.0 % better, beyond the spread'
+    compared 2.0 1.6 2.2 '2.00 -35.0 % worse, beyond the spread'
+    jq '.figures |= map(select(.id == "P8"))' old.json >less.json
+    run_here "$IW_TOP/scripts/bench" --from less.json --compare now.json
+    assert_status 0
+    assert_output_has 'not measured now'
+}
+
+# rejected TEXT: old.json is an error with that text, before anything is measured
+rejected() {
+    run_here "$IW_TOP/scripts/bench" --quick --only P12 --compare "$BATS_TEST_TMPDIR/old.json" --out "$BATS_TEST_TMPDIR/x.json"
+    assert_status 2
+    assert_stderr_has "$1"
+    assert_equal "$(grep -c . <<<"$stderr")" 1
+    assert_equal "$output" ''
+    [ ! -e "$BATS_TEST_TMPDIR/x.json" ] || fail_with 'it measures all the same'
+}
+
+@test "scripts/bench rejects a bad file, and bad options, with one line" {
+    require_tool jq
+    rejected 'old.json: No such file or directory'
+    echo '{' >"$BATS_TEST_TMPDIR/old.json"
+    rejected 'old.json: not JSON'
+    echo '{"event":"result"}' >"$BATS_TEST_TMPDIR/old.json"
+    rejected 'old.json: no "event": "bench": expected a file of'
+    bench_file old.json 1.3 1.1 1.5
+    jq '.figures[0].ratio = "1.3"' "$BATS_TEST_TMPDIR/old.json" >"$BATS_TEST_TMPDIR/text.json"
+    mv "$BATS_TEST_TMPDIR/text.json" "$BATS_TEST_TMPDIR/old.json"
+    rejected "old.json: figure 'P1': ratio is '1.3': expected a number"
+    run_here "$IW_TOP/scripts/bench" --beside "$BATS_TEST_TMPDIR"
+    assert_status 2
+    assert_stderr_has 'it has no ddp-bench; expected a build folder'
+    run_here "$IW_TOP/scripts/bench" --html
+    assert_status 2
+    run_here "$IW_TOP/scripts/bench" --help
+    assert_status 0
+    assert_output_has '--compare   also compares'
+}
+
+# bats test_tags=all
+@test "scripts/bench does not use a run of iperf3 with another congestion control" {
+    local has
+
+    require_tool iperf3 chrt
+    require_netns
+    has=$(tr ' ' '\n' </proc/sys/net/ipv4/tcp_available_congestion_control | grep -cxE 'cubic|bbr')
+    [ "$has" -eq 2 ] || skip 'needs bbr: cubic and bbr are not both here'
+    cd "$BATS_TEST_TMPDIR" || return 1
+    # A simulated iperf3 whose second run with cubic is with reno.
+    mkdir bin
+    cat >bin/iperf3 <<EOF
+#!/bin/bash
+[ "\$1" = -c ] || exec $(command -v iperf3) "\$@"
+echo >>"$PWD/calls.\$7"
+used=\$7
+[ "\$7.\$(wc -l <"$PWD/calls.\$7")" != cubic.2 ] || used=reno
+$(command -v iperf3) -c "\$2" -p "\$4" -J -C "\$7" -n 1M | jq --arg cc \$used '.end.sender_tcp_congestion = \$cc'
+EOF
+    chmod +x bin/iperf3
+    PATH=$PWD/bin:$PATH IW_TIMEOUT=100 run_here "$IW_TOP/scripts/bench" --pairs 2 --time 1 --only P3 --out "$PWD/bench.json"
+    [ "$status" -le 1 ] || fail_with 'bench does not run'
+    assert_stderr_has 'P3: cubic is not used: iperf3 ran with cubic and reno instead'
+    assert_output_has 'note: P3: cubic is not used'
+    assert_output_has 'iperf3 reports that it ran with bbr in P3'
+    output=$(jq -c . bench.json)
+    assert_jsonl '.[0] | [.failed, .congestion_control.P3.cc, (.runs[0].others | length), (.notes | length)]' '[[],"bbr",0,1]'
+}
+
+# bats test_tags=all
+@test "scripts/bench --beside measures another build in the same rounds" {
+    local other=$BATS_TEST_TMPDIR/other
+
+    require_tool iperf3 jq ss chrt
+    require_netns
+    # A build whose ddp-bench knows no option --mulpdu.
+    mkdir "$other"
+    ln -s "$IW_BUILD/ddp-recv" "$other/ddp-recv"
+    cat >"$other/ddp-bench" <<EOF
+#!/bin/sh
+case " \$* " in *' --mulpdu '*) echo "ddp-bench: unrecognized option '--mulpdu'" >&2; exit 2 ;; esac
+exec "$IW_BUILD/ddp-bench" "\$@"
+EOF
+    chmod +x "$other/ddp-bench"
+    IW_TIMEOUT=100 run_here "$IW_TOP/scripts/bench" --quick --only P1,P1a,P12 --beside "$other" --out "$BATS_TEST_TMPDIR/bench.json" \
+        --html "$BATS_TEST_TMPDIR/bench.html" --page "$BATS_TEST_TMPDIR/bench.md"
+    [ "$status" -le 1 ] || fail_with 'bench does not run'
+    assert_output_has "note: P1a: not measured with the other build, which does not know an option:"
+    assert_output_has "unrecognized option '--mulpdu'"
+    grep -qE '^\| P1 \|.*\| [0-9.]+ Gb/s \| [0-9.]+ \([0-9. to]+\) \|$' "$BATS_TEST_TMPDIR/bench.md" || fail_with 'no column in the page'
+    grep -qF 'ours / other' "$BATS_TEST_TMPDIR/bench.html" || fail_with 'no column in the HTML'
+    output=$(jq -c . "$BATS_TEST_TMPDIR/bench.json")
+    assert_jsonl '.[0] | [.failed, (.figures | map([.id, has("other")])), (.notes | length)]' '[[],[["P1",true],["P1a",false],["P12",true]],1]'
+    assert_jsonl '.[0].figures[0] | .other_ratio == .values[0].ours / .values[0].other' true
+    assert_jsonl '.[0].beside.folder' "$other"
+}
+
+@test "scripts/bench builds missing programs, or prints the command" {
+    local build=$BATS_TEST_TMPDIR/build tool
+
+    require_tool jq ss
+    mkdir -p "$build"
+    for tool in ddp-bench ddp-recv ddp-send ddp-impair; do ln -s "$IW_BUILD/$tool" "$build/$tool"; done
+    IW_BUILD=$build run_here "$IW_TOP/scripts/bench" --quick --only P12u --out "$BATS_TEST_TMPDIR/x.json"
+    assert_status 3
+    assert_stderr_has "$build lacks tests/crowd/crowd"
+    assert_stderr_has "make -C $IW_TOP BUILD=$build all crowd-bin"
+    # The folder is of these sources: bench runs make, with the variables of the folder.
+    echo "gcc -include $build/config.h" >"$build/flags.key"
+    echo 'CC=ccache gcc CFLAGS=-O2 -g CPPFLAGS= LDFLAGS= WITHOUT=xdp VERSION=1 FUZZ= LTO= SEEN=1-2' >"$build/config.key"
+    rm "$build/ddp-bench"
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$IW_BUILD/ddp-bench" >"$build/ddp-bench"
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\nprintf "[%%s]" "$@" >"%s"\n' "$BATS_TEST_TMPDIR/made" >"$BATS_TEST_TMPDIR/make"
+    chmod +x "$build/ddp-bench" "$BATS_TEST_TMPDIR/make"
+    IW_BUILD=$build MAKE=$BATS_TEST_TMPDIR/make run_here "$IW_TOP/scripts/bench" --quick --only P12u --out "$BATS_TEST_TMPDIR/x.json"
+    assert_equal "$(cat "$BATS_TEST_TMPDIR/made")" \
+        "[--no-print-directory][-j$(nproc)][-C][$IW_TOP][BUILD=$build][CC=ccache gcc][CFLAGS=-O2 -g][CPPFLAGS=][LDFLAGS=][WITHOUT=xdp][LTO=][all][crowd-bin]"
+}
+
+@test "scripts/bench rewrites one line on a terminal each second" {
+    local drawn
+
+    require_tool script jq
+    IW_TIMEOUT=60 run_here script -qec "stty cols 50; '$IW_TOP/scripts/bench' --quick --only P11 --out '$BATS_TEST_TMPDIR/x.json'" /dev/null
+    # Each part after a carriage return and the code that clears the line.
+    drawn=$(tr '\r' '\n' <<<"$output" | sed -n 's/^\x1b\[K\(bench: P11.*\)/\1/p')
+    [ "$(grep -c . <<<"$drawn")" -ge 2 ] || fail_with "the line is not rewritten: $drawn"
+    [ "$(wc -L <<<"$drawn")" -le 49 ] || fail_with 'the line is wider than the terminal'
 }
 
 @test "scripts/bench leaves no process when it is ended" {

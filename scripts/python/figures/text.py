@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A run of scripts/bench as text: the table on the terminal and the page in Markdown."""
+
+from . import rows
+
+BUSY = 0.5  # load average above which other work may have disturbed the run
+
+
+def amount(figure, key):
+    """A value in the unit of its row, without the unit."""
+    digits = 3 if figure["unit"] == "s/GiB" else 1
+    return f"{figure[key] / rows.scale(figure):.{digits}f}"
+
+
+def bar(figure):
+    return f"{figure['sign']} {figure['bar']:g}" if figure.get("bar") is not None else "-"
+
+
+def verdict(figure):
+    return {True: "pass", False: "MISS", None: ""}[figure.get("pass")]
+
+
+def terminal(document):
+    """Returns the lines of the table and of what belongs to it."""
+    yield from machine_lines(document)
+    yield ""
+    width = max([46, *(len(figure["what"]) for figure in document["figures"])])
+    other = "  other build   ours/other" if document["beside"] else ""
+    yield (f"{'Id':8} {'What':{width}} {'ours':>12} {'peer':>12}  {'ratio (min..max)':18} "
+           f"{'bar':8}     {other}").rstrip()
+    for figure in document["figures"]:
+        yield table_line(figure, width)
+    for skipped in document["skipped"]:
+        yield f"{skipped['id']:8} not measured; {skipped['reason']}"
+    for name in document["failed"]:
+        yield f"{name:8} a run failed"
+    for note in document["notes"]:
+        yield f"note: {note}"
+    yield from ended_lines(document)
+    if document.get("quick"):
+        yield "\n--quick: one short pair each; these figures mean little"
+    if document["load_before"] > BUSY:
+        yield "\nthe machine was busy before: figures may be off"
+
+
+def machine_lines(document):
+    versions = document["versions"]
+    named = [versions.get("ddp_bench") or "unknown ddp-bench", versions.get("iperf3") or
+             "no iperf3", (versions.get("sockperf") or "no sockperf").split(",")[0]]
+    yield (f"{document['cpu']}, {document['cores']} cores, kernel {document['kernel']}; "
+           f"{', '.join(named)}")
+    if document["beside"]:
+        yield f"other build: {document['beside']['folder']}, {document['beside']['version']}"
+    yield (f"{document['pairs']} pair(s) of {document['seconds']} s; load "
+           f"{document['load_before']} before, {document['load_after']} after")
+    for name, control in document["congestion_control"].items():
+        medians = ", ".join(f"{cc} {round(value / 1e9, 1):g} Gb/s" for cc, value
+                            in sorted(control["peer_bits_per_second"].items()))
+        yield f"{name}: beside {control['cc']}; iperf3, medians: {medians}"
+    if document["iperf3_ran_with"]:
+        yield "iperf3 reports that it ran with " + ran_with(document)
+    for figure in document["figures"]:
+        cpu = figure.get("cpu_seconds_per_gib")
+        if cpu:
+            yield (f"{figure['id']}: CPU seconds per GiB, both ends, medians: ours "
+                   f"{cpu['ours']:.3f}, peer {cpu['peer']:.3f}")
+
+
+def ran_with(document):
+    """The congestion control that iperf3 reported, for each figure."""
+    return "; ".join(f"{' and '.join(ccs)} in {name}"
+                     for name, ccs in document["iperf3_ran_with"].items())
+
+
+def ended_lines(document):
+    """One line for each figure with runs that were ended at their time limit."""
+    for figure in document["figures"]:
+        sides = [name for key, name in (("ours_ended", "ours"), ("peer_ended", "the peer"))
+                 if key in figure]
+        if sides:
+            bound = {"ours": "the true ratio is at least this one",
+                     "the peer": "the true ratio is at most this one"}.get(
+                         " and ".join(sides), "the ratio says nothing")
+            yield (f"{figure['id']}: {' and '.join(sides)} had not ended at the time limit in some "
+                   f"of {len(figure['values'])} rounds; {bound}")
+
+
+def table_line(figure, width):
+    ours, peer = (f"{amount(figure, key):>6} {figure['unit']:5}" for key in ("ours", "peer"))
+    return (f"{figure['id']:8} {figure['what']:{width}} {ours} {peer}  {figure['ratio']:.2f} "
+            f"({figure['ratio_min']:.2f}..{figure['ratio_max']:.2f})  {bar(figure):8} "
+            f"{verdict(figure):4}{other_build(figure)}").rstrip()
+
+
+def other_build(figure):
+    if "other" not in figure:
+        return ""
+    return (f"  {amount(figure, 'other'):>6} {figure['unit']:5}  {figure['other_ratio']:.2f} "
+            f"({figure['other_ratio_min']:.2f}..{figure['other_ratio_max']:.2f})")
+
+
+# --- the page ------------------------------------------------------------------------------------
+
+INTRODUCTION = """\
+# Figures
+
+`scripts/bench --page docs/figures.md` writes this page. It measures each figure beside a named
+peer in the same run: over two network namespaces joined by veth (MTU 1500, default offloads), with
+CRC on (off in P32 and P32m: the default of start-up by ssh) and the data of every run verified. A
+ratio is the median of the ratios of the pairs; its range follows in parentheses.
+`scripts/bench --help` and the heads of the files in `scripts/measure` describe the figures.
+"""
+
+
+def page(document):
+    """Returns the page in Markdown: the same table, with a description of the measurements."""
+    parts = [INTRODUCTION, measured(document), table(document)]
+    if document["skipped"]:
+        parts.append("Not measured:\n\n" + "".join(
+            f"- {skipped['id']}: {skipped['reason']}\n" for skipped in document["skipped"]))
+    remarks = [*document["notes"], *ended_lines(document)]
+    if remarks:
+        parts.append("Remarks:\n\n" + "".join(f"- {remark}\n" for remark in remarks))
+    if document["failed"]:
+        parts.append(f"Runs failed for: {' '.join(document['failed'])}.\n")
+    if document.get("quick"):
+        parts.append("These are figures of --quick: one short pair each.\n")
+    return "\n".join(parts)
+
+
+def measured(document):
+    versions = ", ".join(version for version in document["versions"].values() if version)
+    result = (f"Measured on {document['date'][:10]}: {document['cpu']}, {document['cores']} cores, "
+              f"Linux {document['kernel']}; {document['pairs']} interleaved pairs of "
+              f"{document['seconds']} s; load before: {document['load_before']}.\n\n"
+              f"Versions: {versions}.\n")
+    if document["beside"]:
+        result += (f"\nOther build: {document['beside']['version']}, measured in the same "
+                   "rounds.\n")
+    if document["iperf3_ran_with"]:
+        result += f"\niperf3 reports that it ran with {ran_with(document)}.\n"
+    if document["congestion_control"]:
+        chosen = ", ".join(f"{name} {control['cc']}" for name, control
+                           in document["congestion_control"].items())
+        result += ("\nTCP congestion control, the one that was faster for iperf3: "
+                   f"{chosen}.\n")
+    return result
+
+
+def table(document):
+    other = bool(document["beside"])
+    lines = ["| Id | What | ours | peer | ratio | bar | |" +
+             (" other build | ours / other |" if other else ""),
+             "|---|---|---|---|---|---|---|" + ("---|---|" if other else "")]
+    for figure in document["figures"]:
+        missed = "missed" if figure.get("pass") is False else ""
+        lines.append(f"| {figure['id']} | {figure['what']} | {amount(figure, 'ours')} "
+                     f"{figure['unit']} | {amount(figure, 'peer')} {figure['unit']} | "
+                     f"{spread(figure, 'ratio')} | {bar(figure)} | {missed} |" +
+                     (other_cells(figure) if other else ""))
+    return "\n".join(lines) + "\n"
+
+
+def other_cells(figure):
+    if "other" not in figure:
+        return " | |"
+    return f" {amount(figure, 'other')} {figure['unit']} | {spread(figure, 'other_ratio')} |"
+
+
+def spread(figure, key):
+    return f"{figure[key]:.2f} ({figure[key + '_min']:.2f} to {figure[key + '_max']:.2f})"
