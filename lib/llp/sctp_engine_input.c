@@ -8,12 +8,12 @@
 #define FETCH_MAX 2048 /* octets of a packet that are prefetched */
 
 /*
- * For more_input: how long it waits for the next run of packets, after how many batches a SACK is
- * sent at the latest, and the most batches without a wait after vain ones.
+ * For more_input: how long it waits for the next packets, after how many packets a SACK is sent at
+ * the latest (four full runs of a GSO sender), and the most batches without a wait after vain ones.
  */
 #define MORE_NS      20000u
 #define MORE_STEP_NS 1500u /* between two attempts, which would delay the sender's processor */
-#define MORE_BATCHES 4
+#define MORE_PACKETS 180
 #define NO_WAIT_MAX  256u
 
 void iw_port_take_errors(struct user_port *u, uint64_t now)
@@ -120,14 +120,14 @@ static uint64_t spin(uint64_t ns)
  */
 static bool more_input(struct user_port *u)
 {
-	const struct iw_pkt_rx *last = &u->rx[IW_MAX(u->nrx - 1, 0)];
-	bool bulk = u->nrx > 0 && last->len > last->seg;
 	struct iw_fault why;
 	uint64_t until;
 	int n;
 
+	if (u->nrx == 0)
+		return false;
 	u->nrx = u->irx = 0;
-	if (!bulk || ++u->batches >= MORE_BATCHES || !iw_sctp_sack_can_wait(u->sctp))
+	if (u->packets < 2 || u->packets >= MORE_PACKETS || !iw_sctp_sack_can_wait(u->sctp))
 		return false;
 	if (u->no_wait > 0) {
 		u->no_wait--;
@@ -169,6 +169,7 @@ static bool next_packet(struct user_port *u)
 	p->len = IW_MIN(r->seg, r->len - u->at);
 	u->at += p->len;
 	u->lendable = r->lendable;
+	u->packets++;
 	expect_packets(u);
 	iw_sctp_input(u->sctp, p, u->now);
 	return true;

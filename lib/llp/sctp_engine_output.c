@@ -175,7 +175,7 @@ int iw_port_user_output(struct iw_port *p, uint64_t now)
 	struct user_port *u = port_of(p);
 
 	u->now = now;
-	u->batches = 0;
+	u->packets = 0;
 	if (u->pkt->ops->room)
 		return output_in_place(u, now);
 	if (u->stuck && !send_batch(u))
