@@ -6,13 +6,14 @@
 # P30 to P33 are about encryption. In each round all runs follow each other, and every second round
 # has the reverse order. The peer of a figure is the one with the better median.
 #
-# P30 is RDMA Write over tcp with TLS, beside socat OPENSSL and beside openssl s_client with s_server,
-# all with TLS_AES_128_GCM_SHA256. The peers move zeros, s_client from a file, to /dev/null; their
-# rate is for the whole transfer. P30p is the ratio to our own figure without TLS. P31 is the same over
-# udp with DTLS against 8 Gb/s, and P31p the ratio to our own figure without DTLS.
+# P30 is RDMA Write over tcp with TLS, beside socat OPENSSL and beside openssl s_client with
+# s_server, all with TLS_AES_128_GCM_SHA256. The peers move zeros, s_client from a file, to
+# /dev/null; their rate is for the whole transfer. P30p is the ratio to our own figure without TLS.
+# P31 is the same over udp with DTLS against 8 Gb/s, and P31p the ratio to our own figure without
+# DTLS.
 #
-# P32 moves one file, P32m 10,000 files of 4 KiB, by `ddp-send root@HOST:`, `scp` and `rsync -e ssh`,
-# from tmpfs to tmpfs, with one sshd in the other namespace. All connections of ssh use
+# P32 moves one file, P32m 10,000 files of 4 KiB, by `ddp-send root@HOST:`, `scp` and `rsync -e
+# ssh`, from tmpfs to tmpfs, with one sshd in the other namespace. All connections of ssh use
 # aes128-gcm@openssh.com, and rsync does not compute deltas. The time is that of the whole command.
 # The memory is warm: just before each run as many octets and files are written and removed. A
 # virtual machine may have returned unused memory to its host, and would be slow to get it again.

@@ -23,7 +23,8 @@ now_us() {
 	echo "${EPOCHREALTIME/[.,]/}"
 }
 
-# warm WHAT: writes and removes as many octets and files as WHAT has, a file or a directory below src
+# warm WHAT: writes and removes as many octets and files as WHAT has, a file or a directory below
+# src
 warm() {
 	{ rm -rf "${shm:?}/dst/$1" "$shm/warm" && cp -r "$shm/src/$1" "$shm/warm" && rm -rf "$shm/warm"; } 2>"$work/warm.err" ||
 		run_failed 'writing before a run' "$work/warm.err"
@@ -149,8 +150,8 @@ with_tar() {
 	moved $((file_count * 4096)) "$began" "$(both_cpu)"
 }
 
-# Sets $fastest to the fastest with_... function whose program is installed; empty: none is. Fails if a
-# run fails.
+# Sets $fastest to the fastest with_... function whose program is installed; empty: none is. Fails
+# if a run fails.
 choose_mover() {
 	local peer i list best=0 rate
 

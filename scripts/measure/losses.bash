@@ -11,14 +11,14 @@
 # over tcp on one connection. The same packet, with one message, is lost on each. The figure is the
 # number of sequences with late messages, from the traces of both ends.
 #
-# L1b is L1 with --cc bbr beside TCP with bbr; L1c, of the same rounds, beside TCP with cubic. L2b is L2
-# with --cc bbr.
+# L1b is L1 with --cc bbr beside TCP with bbr; L1c, of the same rounds, beside TCP with cubic. L2b
+# is L2 with --cc bbr.
 #
-# L4: a file of 200 MiB from tmpfs to tmpfs through 200 Mb/s with a queue of 1.5 MiB, a round trip of 60 ms
-# and 0.5 % random loss in each direction: ddp-send -t udp with its defaults beside scp, rsync -e ssh
-# and iperf3 -F, with cubic and with bbr, at most three rounds. The time is that of the whole
-# command. A command that has not ended after 90 s is ended, and has that time: the ratio is then a
-# bound. rsync and iperf3 run only once with cubic, because they give no figure.
+# L4: a file of 200 MiB from tmpfs to tmpfs through 200 Mb/s with a queue of 1.5 MiB, a round trip
+# of 60 ms and 0.5 % random loss in each direction: ddp-send -t udp with its defaults beside scp,
+# rsync -e ssh and iperf3 -F, with cubic and with bbr, at most three rounds. The time is that of the
+# whole command. A command that has not ended after 90 s is ended, and has that time: the ratio is
+# then a bound. rsync and iperf3 run only once with cubic, because they give no figure.
 #
 # The pieces of scripts/bench share their variables:
 # shellcheck disable=SC2034,SC2119,SC2120,SC2154

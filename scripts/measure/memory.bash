@@ -15,8 +15,8 @@
 # "awake" runs an endless loop at the lowest priority on each core, so that no core sleeps. Without
 # it both tools sleep between two messages, as they do on an idle machine.
 #
-# P3m, P3j and P3s are P3 with an MTU of 9000, with two associations beside two connections of iperf3,
-# and with eight streams in one association. They have no bar.
+# P3m, P3j and P3s are P3 with an MTU of 9000, with two associations beside two connections of
+# iperf3, and with eight streams in one association. They have no bar.
 #
 # The pieces of scripts/bench share their variables:
 # shellcheck disable=SC2034,SC2119,SC2120,SC2154

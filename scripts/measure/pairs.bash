@@ -9,8 +9,8 @@
 
 declare -A other_fails=() # the figures that the other build cannot measure
 
-# other CMD...: one of our runs for the figure $id, with the programs of the build that --beside names.
-# Sets $value to nothing if that build cannot do it, and notes why.
+# other CMD...: one of our runs for the figure $id, with the programs of the build that --beside
+# names. Sets $value to nothing if that build cannot do it, and notes why.
 other() {
 	local build=$beside bench=$beside/ddp-bench
 
@@ -31,8 +31,8 @@ reason() {
 	grep -a 'failed:' "$1" | head -n 1 | sed 's/^bench: //; s/ Try `.*//; s/ *$//'
 }
 
-# both FUNCTION...: measures figures without pairs, then again with the other build. The files of the
-# second time are in $work/other.
+# both FUNCTION...: measures figures without pairs, then again with the other build. The files of
+# the second time are in $work/other.
 both() {
 	local rc=0
 
@@ -84,8 +84,8 @@ pair() {
 	fi
 }
 
-# series ID PLACE OURS... -- PEER...: runs the pairs and appends {id, pairs: [{ours, peer, other}]} to
-# $work/series
+# series ID PLACE OURS... -- PEER...: runs the pairs and appends {id, pairs: [{ours, peer, other}]}
+# to $work/series
 series() {
 	local id=$1 where=$2 i a b c list=
 	shift 2
@@ -104,8 +104,9 @@ series() {
 	jq -c --arg id "$id" -s '{ id: $id, pairs: . }' <<<"$list" >>"$work/series"
 }
 
-# rounds ID PLACE PREFIX NAME...: runs PREFIX_NAME for each NAME in turn, and PREFIX_ours of the other
-# build, in every second round in reverse order. Appends {id, rounds: [{NAME: value}]} to $work/series.
+# rounds ID PLACE PREFIX NAME...: runs PREFIX_NAME for each NAME in turn, and PREFIX_ours of the
+# other build, in every second round in reverse order. Appends {id, rounds: [{NAME: value}]} to
+# $work/series.
 rounds() {
 	local id=$1 where=$2 prefix=$3 i name order one list=
 	shift 3

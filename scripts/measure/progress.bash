@@ -38,7 +38,8 @@ clock() {
 	printf '%d:%02d' $(($1 / 60)) $(($1 % 60))
 }
 
-# What runs now: the second of the script, the seconds left at that time, and the text. Empty: nothing.
+# What runs now: the second of the script, the seconds left at that time, and the text. Empty:
+# nothing.
 progress=$work/progress
 ticker=
 
