@@ -45,7 +45,8 @@ struct group *iw_group_get(struct hub *h, const uint8_t id[static IW_XFER_ID_LEN
 	g->conns = 1;
 	g->began_at = h->now;
 	iw_lane_init(&g->names);
-	iw_lane_init(&g->data);
+	for (size_t i = 0; i < DATA_LANES; i++)
+		iw_lane_init(&g->data[i]);
 	iw_lane_init(&g->measures);
 	iw_place_reset(&g->place);
 	iw_list_init(&g->again);

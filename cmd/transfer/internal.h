@@ -41,6 +41,8 @@
 #define SESSION_BASE       (24u << 10)
 /* Chunks of a transfer that wait for the worker, in memory of their own, not in slots. */
 #define STORES             4
+/* Lanes that write to files. More would take the worker's threads from other transfers. */
+#define DATA_LANES         2
 /* The time for a stopping listener to end its transfers and connections. */
 #define GRACE              IW_SEC(10)
 /* The part of GRACE, at most, for ABORT and the end of the connections. */
@@ -245,11 +247,12 @@ struct group {
 	uint64_t tx_octets, rx_octets; /* of connections that have ended */
 	uint64_t connections;          /* all that were established, again or for the first time */
 	/*
-	 * Tasks run in two lanes: one opens, names and removes files, the other writes chunks to
-	 * open files. The tasks of a file run one at a time: it changes lanes only when it has no
-	 * task in the worker.
+	 * Lane names opens, names and removes files. The lanes of data write chunks to open files:
+	 * the first one to single files, each of them to packs, because small files take more time
+	 * to create than to receive. A source reads in the first one. The tasks of a file run one
+	 * at a time: it changes lanes only when it has no task in the worker.
 	 */
-	struct iw_lane names, data;
+	struct iw_lane names, data[DATA_LANES];
 	unsigned tasks;  /* in the worker */
 	unsigned ending; /* failed files whose temporaries are still open */
 	bool waits;      /* a session waits until ending is 0 */

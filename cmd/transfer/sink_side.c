@@ -581,6 +581,15 @@ static struct store *free_store(struct group *g)
 static void store_back(struct iw_task *t);
 
 /*
+ * All chunks of a file use one lane. The parts of a file share its temporary, so that single files
+ * have one lane together. Packs share nothing.
+ */
+static struct iw_lane *data_lane(const struct file *f)
+{
+	return &f->group->data[f->packed ? f->id % DATA_LANES : 0];
+}
+
+/*
  * Gives the chunk to the worker and reports it as stored. If writing fails, the file fails later:
  * the peer is sent no result before COMMIT, which waits for the worker.
  */
@@ -623,7 +632,7 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xfer_act *a)
 	w->store_paced = false;
 	iw_group_charge(s->group, s, IW_XFER_CHUNK);
 	f->tasks++;
-	iw_group_queue(s->group, &s->group->data, &st->task);
+	iw_group_queue(s->group, data_lane(f), &st->task);
 	iw_xfer_stored(s->x, s->mine.digest != IW_XFER_NONE && iw_target_is_kept(&f->target),
 		       h->now);
 	return a->len;

@@ -170,7 +170,7 @@ static bool queue_task(struct session *s, struct file *f, uint32_t id, struct iw
 	f->id = id;
 	if (f->tasks++ == 0)
 		iw_list_add_tail(&s->files, &f->of);
-	iw_group_queue(s->group, &s->group->data, t);
+	iw_group_queue(s->group, &s->group->data[0], t);
 	return true;
 }
 
