@@ -15,7 +15,7 @@
  *   hasty     as bare, but neither end waits for the other one: connect or accept, then close
  *
  * The report of both ends: "connections N failed F ns T rss FIRST LAST descriptors FIRST LAST". N
- * does not include the session that holds the association. FIRST is the resident memory in octets,
+ * of open does not include the session that holds the association. FIRST is the resident memory in octets,
  * and the number of descriptors, after CHECKED connections; LAST is the same after the last one.
  * Exit status: 0 no connection failed, 1 at least one failed, 2 usage, 4 it cannot run here.
  */
@@ -52,6 +52,7 @@ struct ends {
 	struct iw_endpoint_attr at;
 	struct iw_qp *holder; /* session, open: it holds the association */
 	bool open, session;
+	bool leaving; /* open: the last connection, except the holder, has ended */
 	uint64_t ended, failed;
 	uint64_t count, until; /* open: no connection begins after either; 0: no such limit */
 	uint64_t began;        /* ns; serve: when the first connection was accepted */
@@ -145,7 +146,10 @@ static void begin_next(struct ends *e)
 	struct iw_qp *qp;
 
 	if (!may_begin(e)) {
-		e->over = true;
+		e->over = !e->holder;
+		if (e->holder)
+			iw_disconnect(e->holder);
+		e->leaving = true;
 		return;
 	}
 	at.beside = e->holder;
@@ -177,11 +181,15 @@ static void opened(struct ends *e, struct iw_qp *qp)
 
 static void closed(struct ends *e, const struct iw_async_event *ev)
 {
-	if (ev->qp == e->holder)
+	if (ev->qp == e->holder && (!e->leaving || ev->fault.err != IW_OK))
 		die("the association ended", ev->fault.text);
 	if (ev->fault.err != IW_OK)
 		fail_connection(e, ev->fault.text);
 	iw_qp_free(ev->qp);
+	if (e->leaving) {
+		e->over = true;
+		return;
+	}
 	count_ended(e);
 	if (e->open)
 		begin_next(e);
