@@ -34,7 +34,8 @@ within() {
     local _ first last fds_first fds_last
 
     read -r _ _ _ _ _ _ _ first last _ fds_first fds_last <<<"$1"
-    [ "$first" -gt 0 ] && [ $((last - first)) -le "$2" ] || fail_with "resident memory grew by more than $2 octets" "$1"
+    [ "$first" -gt 0 ] || fail_with 'no resident memory is reported' "$1"
+    [ $((last - first)) -le "$2" ] || fail_with "resident memory grew by more than $2 octets" "$1"
     # One connection may be open when its end counts.
     [ "$fds_last" -le $((fds_first + 1)) ] || fail_with 'descriptors are left open' "$1"
 }
