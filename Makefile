@@ -266,7 +266,7 @@ sim: sim-bin
 	$(Q)$(IW_SIM_BIN) --seeds $(SEEDS) --first $(FIRST)
 soak: all
 	+$(Q)MAKE='$(MAKE)' scripts/soak --build $(O) --hours $(HOURS) --parts $(PARTS)
-bench: all connects-bin crowd-bin parallel-streams-bin
+bench: all connects-bin crowd-bin parallel-streams-bin setups-bin
 	$(Q)IW_BUILD=$(O) scripts/bench
 demo: all
 	$(Q)scripts/demo-run $(O)

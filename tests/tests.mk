@@ -10,6 +10,7 @@
 #   tests/connects/                   connections one after another, plain or with TLS
 #   tests/parallel_streams/           eight parallel DDP streams of small messages
 #   tests/sessions/                   sessions one after another on an association
+#   tests/setups/                     connections one after another, each used once
 #   tests/beside/                     attaches an XDP program that is not ours
 
 IW_CPPFLAGS_tests := -Itests
@@ -32,8 +33,9 @@ IW_CROWD_BIN := $(O)/tests/crowd/crowd
 IW_CONNECTS_BIN := $(O)/tests/connects/connects
 IW_PARALLEL_STREAMS_BIN := $(O)/tests/parallel_streams/parallel_streams
 IW_SESSIONS_BIN := $(O)/tests/sessions/sessions
+IW_SETUPS_BIN := $(O)/tests/setups/setups
 IW_BESIDE_BIN := $(if $(IW_HAVE_XDP),$(O)/tests/beside/beside)
-IW_ALL_OBJS += $(call objs,$(wildcard tests/unit/*.c tests/fuzz/*.c tests/sim/*.c tests/crowd/*.c tests/connects/*.c tests/parallel_streams/*.c tests/sessions/*.c \
+IW_ALL_OBJS += $(call objs,$(wildcard tests/unit/*.c tests/fuzz/*.c tests/sim/*.c tests/crowd/*.c tests/connects/*.c tests/parallel_streams/*.c tests/sessions/*.c tests/setups/*.c \
 	$(if $(IW_HAVE_XDP),tests/beside/*.c)))
 
 # These are hundreds of programs, so they link the machine code of the objects even if link-time
@@ -65,7 +67,7 @@ $(O)/tests/sim/sim: $(call objs,$(sim_srcs)) $(IW_TOOLS_A) $(IW_LIB_A)
 	$(Q)$(call link_test,)
 
 # Programs of one file each, which tests and scripts/bench run.
-$(IW_CROWD_BIN) $(IW_CONNECTS_BIN) $(IW_PARALLEL_STREAMS_BIN) $(IW_SESSIONS_BIN) $(IW_BESIDE_BIN): $(O)/%: $(O)/obj/%.o $(IW_TOOLS_A) $(IW_LIB_A)
+$(IW_CROWD_BIN) $(IW_CONNECTS_BIN) $(IW_PARALLEL_STREAMS_BIN) $(IW_SESSIONS_BIN) $(IW_SETUPS_BIN) $(IW_BESIDE_BIN): $(O)/%: $(O)/obj/%.o $(IW_TOOLS_A) $(IW_LIB_A)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(call link_test,)
@@ -112,8 +114,8 @@ $(O)/mutants.flags: tests/tests.mk $(O)/flags.key $(patsubst %,tests/unit/%.c,$(
 thread_names := $(basename $(notdir $(shell grep -l pthread_create tests/unit/*_test.c 2>/dev/null)))
 IW_THREAD_BINS := $(addprefix $(O)/tests/unit/,$(thread_names))
 
-.PHONY: example-bins thread-bins test-bins unit-bins fuzz-bins sim-bin crowd-bin connects-bin parallel-streams-bin sessions-bin beside-bin usrsctp-bin cross-bins
-test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin crowd-bin connects-bin parallel-streams-bin sessions-bin beside-bin usrsctp-bin example-bins
+.PHONY: example-bins thread-bins test-bins unit-bins fuzz-bins sim-bin crowd-bin connects-bin parallel-streams-bin sessions-bin setups-bin beside-bin usrsctp-bin cross-bins
+test-bins: $(if $(IW_HAVE_CMOCKA),unit-bins) fuzz-bins sim-bin crowd-bin connects-bin parallel-streams-bin sessions-bin setups-bin beside-bin usrsctp-bin example-bins
 example-bins: $(IW_EXAMPLE_BINS)
 thread-bins: $(IW_THREAD_BINS)
 cross-bins: $(IW_CROSS_UNIT_BINS)
@@ -124,5 +126,6 @@ crowd-bin: $(IW_CROWD_BIN)
 connects-bin: $(IW_CONNECTS_BIN)
 parallel-streams-bin: $(IW_PARALLEL_STREAMS_BIN)
 sessions-bin: $(IW_SESSIONS_BIN)
+setups-bin: $(IW_SETUPS_BIN)
 beside-bin: $(IW_BESIDE_BIN)
 usrsctp-bin: $(IW_USRSCTP_BIN)

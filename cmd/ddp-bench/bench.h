@@ -103,6 +103,9 @@ struct iw_bench_result {
 	/* The most connections and streams that the server had at the same time. Its CPU time is
 	 * for all of them. */
 	uint64_t server_clients;
+	/* Jain's index of the octets of the connections and streams: 1 if all moved as many, 1/n if
+	 * one moved all; 0: nothing was moved. */
+	double fairness;
 	enum iw_bench_verdict verdict;
 	char mismatch[160]; /* IW_BENCH_BAD: the difference */
 	/* cfg.umem, and the octets that all connections sent without a copy since they began. */

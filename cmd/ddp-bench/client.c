@@ -130,6 +130,20 @@ static void add_lanes(struct iw_bench_client *c)
 	}
 }
 
+/* Jain's index: the square of the sum over n times the sum of the squares. */
+static double fairness(const struct iw_bench_client *c)
+{
+	double sum = 0, squares = 0;
+
+	for (const struct lane *l = c->lanes; l < lanes_end(c); l++) {
+		double x = (double)(octets_of(c, &l->final) - octets_of(c, &l->origin));
+
+		sum += x;
+		squares += x * x;
+	}
+	return squares > 0 ? sum * sum / (c->nlanes * squares) : 0;
+}
+
 static void make_result(struct iw_bench_client *c)
 {
 	struct iw_bench_result *r = &c->result;
@@ -150,6 +164,7 @@ static void make_result(struct iw_bench_client *c)
 		if (l->final.theirs.sample.at_ns > their_last->final.theirs.sample.at_ns)
 			their_last = l;
 	}
+	r->fairness = fairness(c);
 	span(&r->client.used, &first->origin.mine, &last->final.mine);
 	span(&r->server.used, &their_first->origin.theirs.sample, &their_last->final.theirs.sample);
 	iw_qp_info(c->lanes->qp, &r->info);

@@ -199,6 +199,8 @@ static int result_json(const struct iw_bench_show *s, const struct iw_bench_resu
 	end_json(w, "client", &r->client);
 	end_json(w, "server", &r->server);
 	iw_json_u64(w, "server_clients", r->server_clients);
+	if (r->connections * r->streams > 1)
+		iw_json_f64(w, "fairness", r->fairness);
 	connection_json(w, r);
 	if (r->umem)
 		iw_json_u64(w, "in_place_octets", r->in_place);
@@ -322,6 +324,11 @@ static int result_human(const struct iw_bench_show *s, const struct iw_bench_res
 			      "the server's is for %" PRIu64
 			      " connections, %u of them of this client",
 			      r->server_clients, lanes);
+	}
+	if (lanes > 1) {
+		iw_table_add(&t, "fairness");
+		iw_table_addf(&t, "%.3f (1: every one of the %u moved as many octets)", r->fairness,
+			      lanes);
 	}
 	iw_table_add(&t, r->assoc.in ? "segments" : "FPDUs");
 	iw_table_addf(&t, "%" PRIu64 " out, %" PRIu64 " in", r->client.used.tx_fpdus,

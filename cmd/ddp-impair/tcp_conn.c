@@ -386,7 +386,7 @@ static void connected(struct iw_tcp_conn *c, uint64_t now)
 static void connecting(struct iw_tcp_conn *c, uint64_t now)
 {
 	struct iw_fault why = { 0 };
-	int err = iw_tcp_connect_result(c->end[1].fd, &c->tcp->to[c->address - 1], &why);
+	int err = iw_tcp_connect_result(c->end[1].fd, &c->tcp->to[c->address - 1], NULL, &why);
 
 	if (err == IW_E_AGAIN)
 		return;

@@ -129,6 +129,8 @@ struct iw_stream {
 	 */
 	bool handshake;
 	bool unsent;           /* flush has octets, or a FIN, that the socket did not take */
+	bool up;               /* while connecting: connected succeeds already */
+	bool at_end;           /* a receive has found the end of the peer's octets */
 	uint64_t sends, recvs; /* system calls that moved octets */
 };
 

@@ -51,8 +51,13 @@ static ssize_t receive(struct iw_stream *l, const struct iw_vec *vec, size_t nve
 {
 	struct msghdr h = header_of(vec, nvec);
 
+	ssize_t got;
+
 	l->recvs++;
-	return nvec == 1 ? recv(l->fd, vec->base, vec->len, flags) : recvmsg(l->fd, &h, flags);
+	got = nvec == 1 ? recv(l->fd, vec->base, vec->len, flags) : recvmsg(l->fd, &h, flags);
+	if (got == 0)
+		l->at_end = true;
+	return got;
 }
 
 int64_t iw_stream_sock_recv(struct iw_stream *l, const struct iw_vec *vec, size_t nvec,

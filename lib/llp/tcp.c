@@ -44,7 +44,9 @@ struct tcp {
 	struct iw_stream s;
 	struct iw_addr peer;
 	struct attempts *left; /* while connecting */
+	bool wait_asked;       /* enable_wait was called, or must not be */
 	bool waits;            /* a receive without MSG_DONTWAIT waits at most WAIT_US */
+	bool gives_nodelay;    /* listener: accepted sockets have TCP_NODELAY */
 	bool lent;             /* the program owns the connection: closing does not end it */
 	bool delay;            /* lent, and TCP_NODELAY was off */
 	uint64_t taken;        /* octets that the socket has accepted */
@@ -81,35 +83,35 @@ static void put_text(char *dst, size_t cap, const char *src)
 	snprintf(dst, cap, "%s", src);
 }
 
-static void note_addresses(struct tcp *t)
+static void note_addresses(struct tcp *t, const struct iw_addr *local)
 {
 	char text[IW_ADDR_TEXT];
+
+	put_text(t->s.local, sizeof(t->s.local), iw_addr_format(text, local));
+	t->s.local_port = iw_addr_port(local);
+	put_text(t->s.peer, sizeof(t->s.peer), iw_addr_format(text, &t->peer));
+}
+
+static void read_addresses(struct tcp *t)
+{
 	struct iw_addr local;
 
-	if (iw_sock_local(t->s.fd, &local) == 0) {
-		put_text(t->s.local, sizeof(t->s.local), iw_addr_format(text, &local));
-		t->s.local_port = iw_addr_port(&local);
-	}
-	put_text(t->s.peer, sizeof(t->s.peer), iw_addr_format(text, &t->peer));
+	if (iw_sock_local(t->s.fd, &local) == 0)
+		note_addresses(t, &local);
 }
 
 /*
  * Makes the socket blocking with a time-out, so that tcp_recv_wait can wait. All other calls set
- * MSG_DONTWAIT. If the system refuses either setting, tcp_recv_wait does not wait.
+ * MSG_DONTWAIT. If the system refuses either setting, tcp_recv_wait does not wait. Most connections
+ * never wait in their socket, so this is not part of their set-up.
  */
 static void enable_wait(struct tcp *t)
 {
 	static const struct timeval limit = { .tv_usec = WAIT_US };
 
+	t->wait_asked = true;
 	t->waits = setsockopt(t->s.fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0 &&
 		   fcntl(t->s.fd, F_SETFL, 0) == 0;
-}
-
-static void connected(struct tcp *t)
-{
-	note_addresses(t);
-	enable_wait(t);
-	tcp_refresh(&t->s);
 }
 
 /* --- connecting ------------------------------------------------------------------------------- */
@@ -148,8 +150,10 @@ static int begin_next(struct tcp *t, struct iw_fault *why)
 		err = pick_source(&a->sock.bind, a, peer, why);
 		if (!err)
 			err = iw_tcp_connect(&t->s.fd, peer, &a->sock, why);
-		if (!err)
+		if (!err) {
+			t->s.up = iw_tcp_is_connected(t->s.fd);
 			return IW_E_AGAIN;
+		}
 	}
 	return iw_stream_sock_not_again(err, why);
 }
@@ -180,7 +184,8 @@ static int tcp_no_answer(struct iw_stream *l, uint64_t waited, struct iw_fault *
 static int tcp_connected(struct iw_stream *l, struct iw_fault *why)
 {
 	struct tcp *t = tcp_of(l);
-	int err = iw_tcp_connect_result(l->fd, &t->peer, why);
+	struct iw_addr local;
+	int err = iw_tcp_connect_result(l->fd, &t->peer, &local, why);
 
 	if (err == IW_E_AGAIN)
 		return err;
@@ -189,7 +194,8 @@ static int tcp_connected(struct iw_stream *l, struct iw_fault *why)
 	free(t->left);
 	t->left = NULL;
 	l->untried = 0;
-	connected(t);
+	note_addresses(t, &local);
+	tcp_refresh(l);
 	return 0;
 }
 
@@ -337,6 +343,28 @@ static int tcp_open(struct iw_stream **out, const struct iw_llp_cfg *cfg, struct
 	return cfg->listen ? open_listening(out, cfg, why) : open_connecting(out, cfg, why);
 }
 
+static int sock_option(int fd, int level, int name)
+{
+	socklen_t len = sizeof(int);
+	int value = 0;
+
+	return getsockopt(fd, level, name, &value, &len) == 0 ? value : -1;
+}
+
+/*
+ * Linux copies the option from the listener, but no document guarantees that: the first accepted
+ * socket shows it.
+ */
+static int ensure_nodelay(struct tcp *listener, int fd, struct iw_fault *why)
+{
+	if (listener->gives_nodelay)
+		return 0;
+	listener->gives_nodelay = sock_option(fd, IPPROTO_TCP, TCP_NODELAY) > 0;
+	if (listener->gives_nodelay || iw_tcp_nodelay(fd, true) == 0)
+		return 0;
+	return iw_os_fail(why, errno, "set TCP_NODELAY");
+}
+
 static int tcp_accept(struct iw_stream *l, struct iw_stream **out, struct iw_fault *why)
 {
 	struct tcp *t;
@@ -354,27 +382,19 @@ static int tcp_accept(struct iw_stream *l, struct iw_stream **out, struct iw_fau
 		/* As for descriptors: the connection stays in the queue until memory is freed. */
 		return err == IW_E_NOMEM ? IW_E_LIMIT : err;
 	}
-	/* Linux copies the option from the listener, but no document guarantees that. */
-	if (iw_tcp_nodelay(t->s.fd, true) != 0) {
-		err = iw_os_fail(why, errno, "set TCP_NODELAY");
+	err = ensure_nodelay(tcp_of(l), t->s.fd, why);
+	if (err) {
 		close(t->s.fd);
 		free(t);
-		return IW_E_OS;
+		return err;
 	}
-	connected(t);
+	read_addresses(t);
+	tcp_refresh(&t->s);
 	*out = &t->s;
 	return 0;
 }
 
 /* --- adopting --------------------------------------------------------------------------------- */
-
-static int sock_option(int fd, int level, int name)
-{
-	socklen_t len = sizeof(int);
-	int value = 0;
-
-	return getsockopt(fd, level, name, &value, &len) == 0 ? value : -1;
-}
 
 /*
  * Makes t a stream of the program's connection. Errors: as iw_stream_adopt. The flags of the
@@ -392,6 +412,7 @@ static int adopt(struct tcp *t, int fd, struct iw_fault *why)
 	if (t->s.fd < 0)
 		return iw_os_fail(why, errno, "duplicate a socket");
 	t->lent = true;
+	t->wait_asked = true;
 	t->delay = sock_option(fd, IPPROTO_TCP, TCP_NODELAY) == 0;
 	if (iw_tcp_nodelay(t->s.fd, true) != 0)
 		return iw_os_fail(why, errno, "set TCP_NODELAY");
@@ -410,7 +431,7 @@ int iw_stream_sock_adopt_tcp(struct iw_stream **out, int fd, struct iw_fault *wh
 		t->s.ops->close(&t->s, false);
 		return err;
 	}
-	note_addresses(t);
+	read_addresses(t);
 	tcp_refresh(&t->s);
 	*out = &t->s;
 	return 0;
@@ -426,7 +447,11 @@ static void tcp_keep(struct iw_stream *l)
 static int64_t tcp_recv_wait(struct iw_stream *l, const struct iw_vec *vec, size_t nvec,
 			     struct iw_fault *why)
 {
-	return iw_stream_sock_recv_wait(l, vec, nvec, tcp_of(l)->waits ? 0 : MSG_DONTWAIT, why);
+	struct tcp *t = tcp_of(l);
+
+	if (!t->wait_asked)
+		enable_wait(t);
+	return iw_stream_sock_recv_wait(l, vec, nvec, t->waits ? 0 : MSG_DONTWAIT, why);
 }
 
 static int64_t tcp_send(struct iw_stream *l, const struct iw_vec *vec, size_t nvec, bool eor,
@@ -523,7 +548,7 @@ static void tcp_close(struct iw_stream *l, bool abort)
 		 */
 		if (abort)
 			(void)setsockopt(l->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-		else
+		else if (!l->at_end)
 			drain(l->fd);
 		close(l->fd);
 	}

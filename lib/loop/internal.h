@@ -76,6 +76,11 @@ struct iw_loop {
 	uint64_t flushed_at; /* time of the flush before this wait; 0: it served no connection */
 	uint64_t waits;      /* system calls that waited, or that changed what to wait for */
 
+	/* See poll_near. */
+	bool may_poll_near;   /* the machine has several processors */
+	bool near;            /* the last wait of a young connection was short */
+	uint64_t young_until; /* the newest connection over a stream is young until then */
+
 	int wake_fd; /* -1: none */
 	struct watch wake, kick, timer;
 
@@ -187,6 +192,9 @@ struct port_listener {
 	struct iw_sctpmap_cfg map_cfg; /* for each of its associations */
 	struct iw_list requested;
 };
+
+/* loop.c: how long, in ns, a connection over a stream is young (see poll_near). */
+#define IW_LOOP_YOUNG_NS 250000u
 
 /* watch.c */
 /*

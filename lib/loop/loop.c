@@ -24,6 +24,8 @@
 #define DIRECT_WAIT_NS IW_MSEC(20)
 #define POLL_ALL_NS    IW_MSEC(1)
 #define DIRECT_AFTER   64
+/* A wait of a young connection that ends within these ns is short: see poll_near. */
+#define NEAR_NS        60000u
 /* Free buffers that a pool keeps: enough for the few connections that are busy at once. */
 #define SPARE_TXBUFS   8
 #define SPARE_SPILLS   32
@@ -38,6 +40,7 @@ int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault 
 	l->mem = mem;
 	l->wake_fd = l->kick_fd = l->timer_fd = -1;
 	l->timer_at = IW_TIME_NEVER;
+	l->may_poll_near = sysconf(_SC_NPROCESSORS_ONLN) > 1;
 	l->wake.kind = WATCH_WAKE;
 	l->kick.kind = WATCH_KICK;
 	l->timer.kind = WATCH_TIMER;
@@ -216,6 +219,30 @@ static int poll_until(struct iw_loop *l, struct epoll_event *ev, uint64_t until,
 	return epoll_wait(l->epoll, ev, EVENTS, -1);
 }
 
+/* True if the next wait should begin with poll_near. */
+static bool is_near(const struct iw_loop *l, uint64_t end, uint64_t now)
+{
+	return l->near && end > now && now < l->young_until;
+}
+
+/*
+ * The set-up, the first operation and the close of a connection are a few round trips. If the peer
+ * is on this machine, a round trip is shorter than the time in which a processor falls asleep and
+ * wakes up. So while a connection is young, and the previous such wait was short, the loop polls for
+ * as long as a short wait takes before it sleeps. Returns as poll_until; 0: nothing is ready.
+ */
+static int poll_near(struct iw_loop *l, struct epoll_event *ev, uint64_t end, uint64_t now)
+{
+	const uint64_t stop = IW_MIN(end, now + NEAR_NS);
+	int n;
+
+	do {
+		l->waits++;
+		n = epoll_wait(l->epoll, ev, EVENTS, 0);
+	} while (n == 0 && iw_os_now() < stop);
+	return n;
+}
+
 static void conn_timer(struct iw_loop_conn *k, uint64_t now)
 {
 	k->ops->timer(k, now);
@@ -365,7 +392,9 @@ static int poll_all(struct iw_loop *l, struct epoll_event *ev, uint64_t end, uin
 
 	if (end)
 		iw_loop_end_direct(l);
-	n = poll_until(l, ev, end, now);
+	n = is_near(l, end, now) ? poll_near(l, ev, end, now) : 0;
+	if (n == 0)
+		n = poll_until(l, ev, end, now);
 	if (n > 0) {
 		iw_loop_end_direct(l);
 		one = only_one(ev, n);
@@ -405,7 +434,7 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 		if (end > 0 && !iw_loop_rest(l))
 			end = 0;
 		now = iw_os_now();
-		if (can_wait_direct(l) && serve_direct(l, end, now, &ret))
+		if (!is_near(l, end, now) && can_wait_direct(l) && serve_direct(l, end, now, &ret))
 			return ret;
 		ret = 0;
 		n = poll_all(l, ev, end, now);
@@ -415,7 +444,10 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 		} else if (n < 0) {
 			return iw_os_fail(why, errno, "loop: wait for sockets");
 		}
-		now = l->polled_at = iw_os_now();
+		l->polled_at = iw_os_now();
+		if (end && now < l->young_until)
+			l->near = l->may_poll_near && l->polled_at < now + NEAR_NS;
+		now = l->polled_at;
 		/* If only the timer of an earlier wait has fired, wait again. */
 		one = only_one(ev, n);
 		early = (one && one->kind == WATCH_TIMER && now < end) ||

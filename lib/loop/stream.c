@@ -44,6 +44,7 @@ struct stream_conn {
 	uint32_t armed;           /* epoll events watched for */
 	bool watched;             /* the descriptor is in the epoll set */
 	bool direct;              /* not in the epoll set, because the wait is in the socket */
+	bool fresh;               /* accepted: the Request may have arrived already */
 	bool blocked;             /* the socket is full: wait for EPOLLOUT */
 	bool hung;        /* HUP while conn wants no input: not watched until conn wants some */
 	bool holding;     /* the transport holds back segments that are not full */
@@ -91,8 +92,9 @@ static void watch_for(struct stream_conn *k, uint32_t events, uint64_t now)
 }
 
 /*
- * fired: the events that epoll has just reported. Writability stays watched until it is reported
- * and not needed, so that a steady flow does not switch it off and on again.
+ * fired: the events that epoll has just reported, without those that were used. Both kinds of
+ * readiness stay watched until they are reported and not needed, so that a steady flow, or a
+ * Request that is answered at once, does not switch them off and on again.
  */
 static void update_watch(struct stream_conn *k, uint32_t fired, uint64_t now)
 {
@@ -107,6 +109,8 @@ static void update_watch(struct stream_conn *k, uint32_t fired, uint64_t now)
 	if (!k->lc.connecting && iw_conn_wants_rx(k->lc.conn)) {
 		events |= EPOLLIN;
 		k->hung = false;
+	} else if (k->watched && k->armed & EPOLLIN && !(fired & (EPOLLIN | EPOLLERR | EPOLLHUP))) {
+		events |= EPOLLIN;
 	}
 	if (k->rest_until)
 		events = 0;
@@ -367,6 +371,14 @@ static void receive(struct stream_conn *k, uint64_t now)
 		continue;
 }
 
+/* Reads what epoll has reported, and removes this from events if the socket can be empty now. */
+static void receive_ready(struct stream_conn *k, uint32_t *events, uint64_t now)
+{
+	receive(k, now);
+	if (!k->stream->at_end)
+		*events &= ~(uint32_t)EPOLLIN;
+}
+
 /*
  * The socket has failed, or both directions are shut down, while conn wants no input, so that no
  * read reports it.
@@ -482,7 +494,7 @@ void iw_loop_stream_ready(struct iw_loop_conn *lc, uint32_t events, uint64_t now
 		if (k->rest_until)
 			;
 		else if (iw_conn_wants_rx(lc->conn))
-			receive(k, now);
+			receive_ready(k, &events, now);
 		else if (events & (EPOLLERR | EPOLLHUP))
 			hung_up(k, now);
 	}
@@ -535,8 +547,9 @@ static void stream_serve(struct iw_loop_conn *lc, uint64_t now)
 {
 	struct stream_conn *k = stream_of(lc);
 
-	if (has_pending(k))
+	if (has_pending(k) || k->fresh)
 		receive(k, now);
+	k->fresh = false;
 	if (!over(k))
 		pump(k, now);
 	settle(k, 0, now);
@@ -630,21 +643,26 @@ int iw_loop_stream_new(struct iw_loop_conn **out, struct iw_loop *l, struct iw_s
 	k->lc.connecting = connecting;
 	iw_loop_conn_init(&k->lc, &stream_ops, WATCH_STREAM, l, conn, owner);
 	l->streams++;
+	l->young_until = now + IW_LOOP_YOUNG_NS;
+	k->fresh = !connecting;
 	if (connecting)
 		limit_attempt(k, now);
 	else
 		transport_up(k, now);
-	events = connecting && !stream->handshake ? EPOLLOUT : EPOLLIN;
 	err = iw_loop_conn_add_timer(&k->lc, own_deadline(k), now, why);
-	if (!err)
+	/* To a listener on this machine TCP is up already. */
+	if (!err && connecting && stream->up)
+		connecting_ready(k, now);
+	events = k->lc.connecting && !stream->handshake ? EPOLLOUT : EPOLLIN;
+	if (!err && !over(k))
 		err = iw_loop_watch(l, stream->fd, events, &k->lc.watch, true, why);
 	if (err) {
 		iw_loop_conn_free(&k->lc, true);
 		return err;
 	}
-	k->watched = true;
+	k->watched = !over(k);
 	k->armed = events;
-	if (!connecting)
+	if (!k->lc.connecting || over(k))
 		iw_loop_conn_kick(&k->lc); /* an initiator sends its Request */
 	*out = &k->lc;
 	return 0;

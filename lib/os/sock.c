@@ -518,19 +518,37 @@ static int get_peer(int fd, struct iw_addr *out)
 	return getpeername(fd, &out->sa, &out->len) < 0 ? IW_E_OS : 0;
 }
 
-int iw_tcp_connect_result(int fd, const struct iw_addr *peer, struct iw_fault *why)
+bool iw_tcp_is_connected(int fd)
 {
-	struct iw_addr local, remote;
+	struct iw_addr remote;
+
+	return get_peer(fd, &remote) == 0;
+}
+
+/* The result of an attempt whose socket is not connected. */
+static int not_connected(int fd, const struct iw_addr *peer, struct iw_fault *why)
+{
 	int error;
 
 	if (get_int(fd, SOL_SOCKET, SO_ERROR, &error) < 0)
 		return connect_failed(why, errno, peer, NULL);
-	if (error != 0)
-		return connect_failed(why, error, peer, NULL);
+	return error ? connect_failed(why, error, peer, NULL) : IW_E_AGAIN;
+}
+
+int iw_tcp_connect_result(int fd, const struct iw_addr *peer, struct iw_addr *local,
+			  struct iw_fault *why)
+{
+	struct iw_addr remote, own;
+
 	if (get_peer(fd, &remote) != 0)
-		return errno == ENOTCONN ? IW_E_AGAIN : connect_failed(why, errno, peer, NULL);
-	if (iw_sock_local(fd, &local) == 0 && iw_addr_equal(&local, &remote))
+		return errno == ENOTCONN ? not_connected(fd, peer, why)
+					 : connect_failed(why, errno, peer, NULL);
+	if (iw_sock_local(fd, &own) != 0)
+		return connect_failed(why, errno, peer, NULL);
+	if (iw_addr_equal(&own, &remote))
 		return connect_failed(why, ECONNREFUSED, peer, NULL);
+	if (local)
+		*local = own;
 	return 0;
 }
 

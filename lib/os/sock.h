@@ -88,9 +88,13 @@ void iw_sock_connect_hint(struct iw_fault *why, int errnum, const struct iw_addr
 /*
  * Returns the result of a connection attempt: 0: connected; IW_E_AGAIN: still in progress; else why
  * it failed (close fd then). TCP can connect a socket to itself, if the peer's port is an
- * ephemeral one without a listener; this is reported as refused.
+ * ephemeral one without a listener; this is reported as refused. *local (NULL: not wanted): the
+ * address of this end, if the result is 0.
  */
-IW_MUST_CHECK int iw_tcp_connect_result(int fd, const struct iw_addr *peer, struct iw_fault *why);
+IW_MUST_CHECK int iw_tcp_connect_result(int fd, const struct iw_addr *peer, struct iw_addr *local,
+					struct iw_fault *why);
+/* True if iw_tcp_connect_result() would return 0, unless the socket is connected to itself. */
+bool iw_tcp_is_connected(int fd);
 
 /*
  * Opens a listening socket on addr with a queue for backlog connections not yet accepted (the

@@ -10,6 +10,7 @@ helper() {
 	case $1 in
 	L3) echo parallel_streams ;;
 	P12u) echo crowd ;;
+	P15 | P15u) echo setups ;;
 	P33) echo connects ;;
 	esac
 }

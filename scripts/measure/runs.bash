@@ -125,7 +125,7 @@ ours() {
 		give_up "ddp-bench $1" "$work/ours.err" || return
 	end || run_failed 'ddp-bench --listen' "$work/server" || return
 	value=$(jq -c --argjson locked ${#lock_client[@]} 'select(.event == "result" and .verified and (($locked > 0) == has("tls_version"))) | {
-		tls_version, tls_cipher,
+		tls_version, tls_cipher, fairness,
 		bits_per_second, cpu_seconds_per_gib, p50_ns: .half_round_trip.p50_ns, mulpdu_octets, crc, cc: [.client.cc, .server.cc],
 		retransmits: (.client.retransmits + .server.retransmits),
 		calls_per_fpdu: ((.client.tx_calls + .server.tx_calls) / ([.client.tx_fpdus + .server.tx_fpdus, 1] | max))

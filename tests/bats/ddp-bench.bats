@@ -107,6 +107,8 @@ bench() {
     assert_status 0
     assert_jsonl '.[0] | [.messages, .octets, .connections, .streams_used, .server_clients, .verified]' '[100,100000,3,1,3,true]'
     assert_jsonl '.[0] | .client.tx_octets >= .octets and .server.rx_octets >= .octets' true
+    # 34, 33 and 33 messages: 100 * 100 / (3 * (34 * 34 + 2 * 33 * 33))
+    assert_jsonl '.[0].fairness > 0.9997 and .[0].fairness < 0.9999' true
     wait_served
     assert_status 0
     assert_jsonl 'map(.event) | [index("listening"), (map(select(. == "client")) | length), (map(select(. == "served")) | length)]' '[0,3,3]'

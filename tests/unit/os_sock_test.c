@@ -111,7 +111,7 @@ static void open_pair(struct pair *p, const char *text, const struct iw_sock_cfg
 	if (iw_tcp_connect(&p->client, &p->at, cfg, &why) != 0)
 		fail_msg("%s", why.text);
 	wait_for(p->client, POLLOUT);
-	assert_int_equal(iw_tcp_connect_result(p->client, &p->at, &why), 0);
+	assert_int_equal(iw_tcp_connect_result(p->client, &p->at, NULL, &why), 0);
 	wait_for(p->listener, POLLIN);
 	assert_int_equal(iw_tcp_accept(&p->server, &p->from, p->listener, &why), 0);
 }
@@ -239,7 +239,7 @@ static void refusal_names_address_and_port(void **state)
 	err = iw_tcp_connect(&fd, &at, &plain, &why);
 	if (!err) {
 		wait_for(fd, POLLOUT);
-		err = iw_tcp_connect_result(fd, &at, &why);
+		err = iw_tcp_connect_result(fd, &at, NULL, &why);
 		close(fd);
 	}
 	assert_int_equal(err, IW_E_OS);
@@ -268,7 +268,7 @@ static void unconnected_socket_is_still_under_way(void **state)
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	(void)state;
-	assert_int_equal(iw_tcp_connect_result(fd, &at, NULL), IW_E_AGAIN);
+	assert_int_equal(iw_tcp_connect_result(fd, &at, NULL, NULL), IW_E_AGAIN);
 	close(fd);
 }
 
@@ -286,7 +286,7 @@ static void socket_joined_to_itself_is_refused(void **state)
 	assert_int_equal(iw_tcp_connect(&fd, &at, &cfg, &why), 0);
 	peer = peer_of(fd);
 	assert_true(iw_addr_equal(&peer, &at));
-	assert_int_equal(iw_tcp_connect_result(fd, &at, &why), IW_E_OS);
+	assert_int_equal(iw_tcp_connect_result(fd, &at, NULL, &why), IW_E_OS);
 	assert_int_equal(why.os_errno, ECONNREFUSED);
 	close(fd);
 }
@@ -409,7 +409,7 @@ static void dual_listener_takes_ipv4_unless_v6only(void **state)
 		err = iw_tcp_connect(&fd, &v4, &plain, NULL);
 		if (!err) {
 			wait_for(fd, POLLOUT);
-			err = iw_tcp_connect_result(fd, &v4, NULL);
+			err = iw_tcp_connect_result(fd, &v4, NULL, NULL);
 			close(fd);
 		}
 		assert_int_equal(err, v6only ? IW_E_OS : 0);

@@ -14,7 +14,8 @@ measurement without pairs has "other" beside its KEY, with the whole object of t
 import statistics
 
 AT_LEAST, AT_MOST = ">=", "<="
-SCALES = {"Gb/s": 1e9, "Mb/s": 1e6, "M/s": 1e6, "us": 1e3, "KiB": 1024}  # of a unit; default 1
+# M/s: a million messages of 64 octets a second, from a rate in bits per second.
+SCALES = {"Gb/s": 1e9, "Mb/s": 1e6, "M/s": 512e6, "us": 1e3, "KiB": 1024}  # of a unit; default 1
 
 
 class Row:
@@ -89,6 +90,11 @@ def beside_bare(run):
             **{key: xdp[key] for key in ("ratio", "ratio_min", "ratio_max")}}
 
 
+def fairness(run):
+    values = [pair["ours"]["fairness"] for pair in run["pairs"]]
+    return {**single(min(values), 1), "ratio_max": max(values)}
+
+
 def look_up(run):
     stag = run["stag"]
     return {"ours": stag["segment_of_1000000_ns"], "peer": stag["segment_of_1000_ns"],
@@ -120,6 +126,15 @@ ROWS = (
         special=idle(24 << 10)),
     Row("P12u", "{held} idle associations of ddp-recv, each / 48 KiB", "KiB", AT_MOST, 1.0,
         special=idle(48 << 10)),
+    Row("P14", "64-octet Sends, verified, tcp / iperf3 -l 64", "M/s", AT_LEAST, 10,
+        "bits_per_second"),
+    Row("P14u", "the same over udp", "M/s", AT_LEAST, 9, "bits_per_second"),
+    Row("P15", "connections used once, tcp / bare connect, accept", "/s", AT_LEAST, 0.6,
+        "per_second"),
+    Row("P15u", "associations over udp / sessions on one", "/s", AT_LEAST, None, "per_second"),
+    rate("P16", "1,000 connections, tcp / one", 0.8),
+    Row("P16f", "the same: Jain's index of the 1,000", "", AT_LEAST, 0.9, runs="P16",
+        wanted="P16", special=fairness),
     rate("P30", "tcp with TLS, RDMA Write / {peer}, veth", 1.3, peers=("socat", "s_client")),
     rate("P30p", "the same / without TLS", 0.35, runs="P30", peers=("plain",)),
     rate("P31", "udp with DTLS, RDMA Write / 8 Gb/s, veth", 1.0, constant=8e9),
