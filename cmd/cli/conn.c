@@ -205,9 +205,9 @@ void iw_cli_conn_check(const struct argp_state *state, const struct iw_cli_conn 
 			check_scope(state, i, transport);
 	/* Over TCP the kernel checks the name. */
 	if (o->cc && strcmp(transport, "tcp") != 0 && strcmp(o->cc, "rfc9260") != 0 &&
-	    strcmp(o->cc, "cubic") != 0)
-		argp_error(state, "--cc %s: not known for -t %s; expected rfc9260 or cubic", o->cc,
-			   transport);
+	    strcmp(o->cc, "cubic") != 0 && strcmp(o->cc, "bbr") != 0)
+		argp_error(state, "--cc %s: not known for -t %s; expected bbr, cubic or rfc9260",
+			   o->cc, transport);
 }
 
 bool iw_cli_conn_gives_crc(const struct iw_cli_conn *o)

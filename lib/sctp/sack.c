@@ -170,7 +170,24 @@ static void begin_ack(struct iw_sctp_assoc *a)
 		p->newly = 0;
 		p->flight_before = p->flight;
 		p->sample = 0;
+		p->rack_sent_before = p->rack_sent;
+		p->rack_seq_before = p->rack_seq;
 	}
+}
+
+/* The controller takes the acknowledgement of chunks of the path. */
+static void take_ack(struct path *p, struct iw_sctp_cc_ack *ack)
+{
+	struct iw_sctp_assoc *a = p->a;
+	bool newer = p->rack_sent != p->rack_sent_before || p->rack_seq != p->rack_seq_before;
+	struct iw_sctp_cc_sample sample;
+
+	ack->srtt = p->srtt;
+	if (a->cc->models && iw_sctp_rate_sample(p, newer, ack->now, &sample))
+		ack->sample = &sample;
+	a->cc->ack(&p->cc, ack);
+	if (iw_sctp_tracing(a))
+		iw_sctp_trace_window(p);
 }
 
 /* Updates the round-trip times, windows and T3 of the paths on which chunks were acknowledged. */
@@ -183,6 +200,7 @@ static void end_ack(struct iw_sctp_assoc *a, const struct acked *t)
 		struct iw_sctp_cc_ack ack = {
 			.octets = p->newly,
 			.flight_before = p->flight_before,
+			.flight = p->flight,
 			.in_recovery = q->in_recovery,
 			.all_acked = q->una == q->next,
 			.l = a->s->cfg.abc_l,
@@ -194,12 +212,9 @@ static void end_ack(struct iw_sctp_assoc *a, const struct acked *t)
 			p->rtt_seq = q->next;
 		}
 		if (p->newly) {
-			ack.srtt = p->srtt;
 			p->one_packet = false;
 			iw_sctp_path_alive(p, t->now);
-			a->cc->ack(&p->cc, &ack);
-			if (iw_sctp_tracing(a))
-				iw_sctp_trace_window(p);
+			take_ack(p, &ack);
 		}
 		if (p->nflight == 0)
 			p->t3_at = IW_TIME_NEVER; /* 6.3.2 R2 */
