@@ -190,6 +190,8 @@ int iw_sctp_path(const struct iw_sctp_assoc *a, unsigned i, struct iw_sctp_path 
 		.flight = p->flight,
 		.srtt = p->srtt,
 		.rto = p->rto,
+		.pacing = p->cc.pacing,
+		.burst = iw_sctp_pace_burst(p),
 		.errors = p->errors,
 	};
 	return 0;

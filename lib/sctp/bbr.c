@@ -4,31 +4,32 @@
 
 #include "util/num.h"
 
-#define STARTUP_GAIN  277 /* 4 ln 2: doubles the rate in each round */
-#define DRAIN_GAIN    50
-#define DOWN_GAIN     90
-#define UP_GAIN       125
-#define WINDOW_GAIN   200 /* the window, in percent of the BDP */
-#define PACING_MARGIN 99  /* slightly below the measured rate: queues drain */
-#define HEADROOM      85  /* percent of flight_hi used outside UP: room for other flows */
-#define BETA          70  /* percent that a response to losses keeps at least */
-#define FULL_GROWTH   125 /* STARTUP ends after FULL_ROUNDS rounds with less growth */
-#define FULL_ROUNDS   3
-#define CRUISE_ROUNDS 6  /* and up to 3 more */
-#define LOSS_PART     50 /* more than 1 / 50 of a round lost, and LOSS_CHUNKS, is too much */
-#define LOSS_CHUNKS   3
-#define WINDOW_MIN    4 /* chunks */
-#define UP_ROUNDS_MAX 12
-#define EXTRA_ROUNDS  5
-#define EXTRA_MAX     IW_MSEC(100) /* of sending */
-#define RTT_WINDOW    IW_SEC(10)
-#define RTT_PHASE     IW_MSEC(200) /* or RTT_TRIPS round trips, if that is less */
-#define RTT_TRIPS     8
+#define STARTUP_GAIN   277 /* 4 ln 2: doubles the rate in each round */
+#define DRAIN_GAIN     50
+#define DOWN_GAIN      90
+#define UP_GAIN        125
+#define WINDOW_GAIN    200 /* the window, in percent of the BDP */
+#define UP_WINDOW_GAIN 250 /* a full queue must not prevent a higher rate */
+#define PACING_MARGIN  99  /* slightly below the measured rate: queues drain */
+#define HEADROOM       85  /* percent of flight_hi used outside UP: room for other flows */
+#define BETA           70  /* percent that a response to losses keeps at least */
+#define FULL_GROWTH    125 /* STARTUP ends after FULL_ROUNDS rounds with less growth */
+#define FULL_ROUNDS    3
+#define CRUISE_ROUNDS  6  /* and up to 3 more */
+#define LOSS_PART      50 /* more than 1 / 50 of a round lost, and LOSS_CHUNKS, is too much */
+#define LOSS_CHUNKS    3
+#define WINDOW_MIN     4 /* chunks */
+#define UP_ROUNDS_MAX  12
+#define EXTRA_ROUNDS   5
+#define EXTRA_MAX      IW_MSEC(100) /* of sending */
+#define RTT_WINDOW     IW_SEC(10)
+#define RTT_PHASE      IW_MSEC(200) /* or RTT_TRIPS round trips, if that is less */
+#define RTT_TRIPS      8
 /*
  * Hosts do not react faster than this. With shorter round trips, the window holds what is sent in
  * this time, and phase RTT has no purpose.
  */
-#define RTT_LEAST     IW_MSEC(1)
+#define RTT_LEAST      IW_MSEC(1)
 
 void iw_sctp_bbr_init(struct iw_sctp_bbr *b, uint32_t seed)
 {
@@ -358,11 +359,18 @@ static uint32_t bound(const struct iw_sctp_bbr *b)
 	return IW_MIN(hi, b->flight_lo);
 }
 
+static unsigned window_gain(const struct iw_sctp_bbr *b)
+{
+	if (!b->full)
+		return STARTUP_GAIN;
+	return b->state == IW_SCTP_BBR_UP ? UP_WINDOW_GAIN : WINDOW_GAIN;
+}
+
 static void set_window(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 {
 	const struct iw_sctp_bbr *b = c->bbr;
 	uint32_t extra = IW_MAX(b->extra[0], b->extra[1]);
-	uint32_t want = product(b, b->full ? WINDOW_GAIN : STARTUP_GAIN) + extra;
+	uint32_t want = product(b, window_gain(b)) + extra;
 	uint32_t cwnd = c->cwnd > UINT32_MAX - ack->octets ? UINT32_MAX : c->cwnd + ack->octets;
 
 	want = IW_MAX(want, window_min(c));

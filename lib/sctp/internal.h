@@ -180,6 +180,7 @@ struct outq {
 	/* Loss recovery. */
 	bool in_recovery;
 	uint64_t recovery_end; /* recovery ends when una reaches this seq */
+	uint64_t reduced_at;   /* when the recovery began, and the window was reduced */
 	/* Chunks below it may be out of sending order: one was retransmitted or reneged. */
 	uint64_t resent_end;
 	uint64_t rack_at, tlp_at; /* timers */
@@ -645,7 +646,7 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now);
  * Begins fast recovery (RFC 9260 7.2.4), and reduces cwnd of the paths in the set paths_hit, unless
  * a recovery is in progress.
  */
-void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit);
+void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_t now);
 /* Sets the timer of the tail-loss probe, or stops it if no probe is needed. */
 void iw_sctp_arm_tlp(struct iw_sctp_assoc *a, uint64_t now);
 /* Handles the timers of RACK, tail-loss probe and zero window probe that have expired. */

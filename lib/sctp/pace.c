@@ -10,8 +10,9 @@
 #include "sctp/internal.h"
 
 #define BURST_US   1000u
-#define RATE_BURST 4     /* packets */
-#define US         1000u /* ns in a microsecond; in microseconds, all products fit 64 bits */
+#define RATE_BURST 4         /* packets */
+#define IDLE       IW_SEC(1) /* after which the bucket is full again at any rate */
+#define US         1000u     /* ns in a microsecond; in microseconds, all products fit 64 bits */
 
 /* The octets that may be sent in us microseconds. */
 static uint64_t flow(const struct path *p, uint64_t us)
@@ -43,7 +44,7 @@ bool iw_sctp_pace_allows(struct path *p, uint64_t now)
 	if (us == 0 && p->tokens > 0)
 		return true;
 	full = (int64_t)iw_sctp_pace_burst(p);
-	if (p->tokens_at == 0 || us * US > p->srtt) {
+	if (p->tokens_at == 0 || us * US > (p->cc.pacing ? IDLE : p->srtt)) {
 		p->tokens = full;
 		p->tokens_at = now;
 	} else {

@@ -299,7 +299,7 @@ void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uin
 	if (t.probe && s.ndups == 0)
 		hit |= 1u << chunk_at(q, q->tlp_seq)->path;
 	if (hit)
-		iw_sctp_begin_recovery(a, hit);
+		iw_sctp_begin_recovery(a, hit, now);
 	iw_sctp_find_lost(a, now);
 	after_ack(a, &t);
 }
