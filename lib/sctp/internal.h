@@ -392,6 +392,8 @@ IW_TRACES void iw_sctp_trace_chunk(const struct iw_sctp_assoc *a, uint64_t seq);
 IW_TRACES void iw_sctp_trace_acked(const struct iw_sctp_assoc *a, const struct iw_sctp_sack *s);
 IW_TRACES void iw_sctp_trace_lost(const struct iw_sctp_assoc *a, uint64_t seq, const char *reason);
 IW_TRACES void iw_sctp_trace_window(const struct path *p);
+/* The path has a model, whose state has changed. */
+IW_TRACES void iw_sctp_trace_model(const struct path *p);
 IW_TRACES void iw_sctp_trace_rtt(const struct path *p, uint64_t rtt);
 IW_TRACES void iw_sctp_trace_path(const struct path *p);
 IW_TRACES void iw_sctp_trace_timer(const struct iw_sctp_assoc *a, unsigned path, const char *name,

@@ -180,14 +180,20 @@ static void take_ack(struct path *p, struct iw_sctp_cc_ack *ack)
 {
 	struct iw_sctp_assoc *a = p->a;
 	bool newer = p->rack_sent != p->rack_sent_before || p->rack_seq != p->rack_seq_before;
+	enum iw_sctp_bbr_state state = IW_SCTP_BBR_STARTUP;
 	struct iw_sctp_cc_sample sample;
 
 	ack->srtt = p->srtt;
 	if (a->cc->models && iw_sctp_rate_sample(p, newer, ack->now, &sample))
 		ack->sample = &sample;
+	if (p->cc.bbr)
+		state = p->cc.bbr->state;
 	a->cc->ack(&p->cc, ack);
-	if (iw_sctp_tracing(a))
-		iw_sctp_trace_window(p);
+	if (!iw_sctp_tracing(a))
+		return;
+	iw_sctp_trace_window(p);
+	if (p->cc.bbr && p->cc.bbr->state != state)
+		iw_sctp_trace_model(p);
 }
 
 /* Updates the round-trip times, windows and T3 of the paths on which chunks were acknowledged. */

@@ -150,7 +150,7 @@ static bool check_burst(struct world *w, struct host *from, const struct iw_sctp
 	}
 	f->level_at = w->now;
 	f->level += len - IW_SCTP_HDR_LEN;
-	if (f->level > f->most + 3 * (uint64_t)p.mtu)
+	if (f->level > f->most + 3 * (uint64_t)IW_MAX(p.mtu, (uint32_t)PACKET))
 		world_fail(w, "%s: a burst of %llu octets, where %llu may be sent at once",
 			   from->name, (unsigned long long)f->level, (unsigned long long)f->most);
 	return true;
@@ -345,7 +345,7 @@ static bool steps(uint64_t seed, char failure[300], const char *cc, unsigned tri
 	k.link.rate /= 3;
 	run_trips(&k, trips);
 	mark(&k);
-	run_trips(&k, 60);
+	run_trips(&k, 150);
 	wants_share(&k, 0, least, "after a step down");
 	k.link.rate *= 3;
 	run_trips(&k, trips);
