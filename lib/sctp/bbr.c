@@ -15,6 +15,7 @@
 #define BETA           70  /* percent that a response to losses keeps at least */
 #define FULL_GROWTH    125 /* STARTUP ends after FULL_ROUNDS rounds with less growth */
 #define FULL_ROUNDS    3
+#define DOWN_ROUNDS    3  /* at most: the queue may belong to another flow */
 #define CRUISE_ROUNDS  6  /* and up to 3 more */
 #define LOSS_PART      50 /* more than 1 / 50 of a round lost, and LOSS_CHUNKS, is too much */
 #define LOSS_CHUNKS    3
@@ -220,7 +221,7 @@ static void next_phase(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack, b
 			enter_down(b, now);
 		return;
 	case IW_SCTP_BBR_DOWN:
-		if (ack->flight <= calm(c))
+		if (ack->flight <= calm(c) || rounds >= DOWN_ROUNDS)
 			enter(b, IW_SCTP_BBR_CRUISE, now);
 		return;
 	case IW_SCTP_BBR_CRUISE:
