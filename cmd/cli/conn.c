@@ -27,7 +27,7 @@ enum {
 
 /* clang-format off */
 static const struct argp_option options[] = {
-	{ "cc", KEY_CC, "NAME", 0, "Congestion control: over tcp one that the kernel has (default the system's); over udp, raw and xdp rfc9260 (default) or cubic", 0 },
+	{ "cc", KEY_CC, "NAME", 0, "Congestion control: over tcp one that the kernel has (default the system's); over udp, raw and xdp rfc9260 (default), cubic or bbr", 0 },
 	{ "mulpdu", KEY_MULPDU, "auto|emss|N", 0,
 	  "Longest DDP segment: auto (default) lets an FPDU span TCP segments; emss fits each FPDU into one TCP segment,"
 	  " as hardware needs; N is an upper bound in octets (" IW_CLI_TEXT(IW_MULPDU_MIN) " to " IW_CLI_TEXT(IW_MULPDU_MAX) ")", 0 },
@@ -205,9 +205,9 @@ void iw_cli_conn_check(const struct argp_state *state, const struct iw_cli_conn 
 			check_scope(state, i, transport);
 	/* Over TCP the kernel checks the name. */
 	if (o->cc && strcmp(transport, "tcp") != 0 && strcmp(o->cc, "rfc9260") != 0 &&
-	    strcmp(o->cc, "cubic") != 0)
-		argp_error(state, "--cc %s: not known for -t %s; expected rfc9260 or cubic", o->cc,
-			   transport);
+	    strcmp(o->cc, "cubic") != 0 && strcmp(o->cc, "bbr") != 0)
+		argp_error(state, "--cc %s: not known for -t %s; expected bbr, cubic or rfc9260",
+			   o->cc, transport);
 }
 
 bool iw_cli_conn_gives_crc(const struct iw_cli_conn *o)

@@ -5,6 +5,8 @@
 static void drop_paths(struct iw_sctp_assoc *a)
 {
 	iw_sctp_unlist_paths(a);
+	for (unsigned i = 0; i < a->npaths; i++)
+		iw_sctp_model_free(&a->paths[i]);
 	iw_mem_free(a->s->cfg.mem, a->paths, a->npaths * sizeof(struct path));
 	a->paths = NULL;
 	a->npaths = 0;
@@ -167,6 +169,8 @@ void iw_sctp_facts(const struct iw_sctp_assoc *a, struct iw_sctp_facts *out)
 
 void iw_sctp_set_cc(struct iw_sctp_assoc *a, const struct iw_sctp_cc_ops *cc)
 {
+	for (unsigned i = 0; i < a->npaths && cc != a->cc; i++)
+		iw_sctp_model_free(&a->paths[i]);
 	a->cc = cc;
 }
 
@@ -186,6 +190,8 @@ int iw_sctp_path(const struct iw_sctp_assoc *a, unsigned i, struct iw_sctp_path 
 		.flight = p->flight,
 		.srtt = p->srtt,
 		.rto = p->rto,
+		.pacing = p->cc.pacing,
+		.burst = iw_sctp_pace_burst(p),
 		.errors = p->errors,
 	};
 	return 0;

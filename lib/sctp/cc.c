@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Congestion control: RFC 9260 7.2, the default, and CUBIC (RFC 9438). */
+/* Congestion control: RFC 9260 7.2, the default, and CUBIC (RFC 9438). bbr.c has a third one. */
 #include "sctp/cc.h"
 
 #include <string.h>
@@ -173,7 +173,7 @@ static void cubic_timeout(struct iw_sctp_cc *c)
 	c->cwnd = c->pmdcs;
 }
 
-static const struct iw_sctp_cc_ops cubic = {
+const struct iw_sctp_cc_ops iw_sctp_cc_cubic = {
 	.name = "cubic",
 	.ack = cubic_ack,
 	.loss = cubic_loss,
@@ -182,7 +182,8 @@ static const struct iw_sctp_cc_ops cubic = {
 
 const struct iw_sctp_cc_ops *iw_sctp_cc_find(const char *name)
 {
-	static const struct iw_sctp_cc_ops *const all[] = { &iw_sctp_cc_rfc9260, &cubic };
+	static const struct iw_sctp_cc_ops *const all[] = { &iw_sctp_cc_rfc9260, &iw_sctp_cc_cubic,
+							    &iw_sctp_cc_bbr };
 
 	for (size_t i = 0; i < IW_ARRAY_LEN(all); i++)
 		if (strcmp(all[i]->name, name) == 0)

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct iw_sctp_bbr;
+
 struct iw_sctp_cc {
 	uint32_t cwnd, ssthresh; /* octets */
 	uint32_t pmdcs; /* largest DATA chunk that fits into one packet, with its header, octets */
@@ -18,17 +20,34 @@ struct iw_sctp_cc {
 	uint32_t w_est; /* the window that Reno would have now, octets */
 	uint64_t epoch; /* ns; when the current growth began; 0: it has not begun */
 	uint64_t k;     /* ns from epoch to w_max */
+	/* BBR only: the rate at which DATA is sent, octets a second; 0: cwnd in a round trip. */
+	uint64_t pacing;
+	struct iw_sctp_bbr *bbr; /* its model of the path (borrowed); NULL: none yet */
+};
+
+/* One measurement of the rate at which a path delivers DATA. */
+struct iw_sctp_cc_sample {
+	uint64_t rate;            /* octets a second; 0: not measured */
+	uint64_t rtt;             /* ns; 0: not measured */
+	uint64_t delivered, lost; /* on the path so far, octets */
+	/* When the chunk acknowledged here was sent: delivered, and octets in flight with it. */
+	uint64_t delivered_then;
+	uint32_t flight_then;
+	bool app_limited; /* the user or the peer's window limited the rate */
 };
 
 /* The effect of one SACK on one path. */
 struct iw_sctp_cc_ack {
 	uint32_t octets;        /* newly acknowledged, with chunk headers and padding */
 	uint32_t flight_before; /* in flight before the SACK, octets */
+	uint32_t flight;        /* in flight after it, octets */
 	bool in_recovery;       /* fast recovery: the window does not grow */
 	bool all_acked;         /* nothing is outstanding after the SACK */
 	uint32_t l;             /* slow start adds at most l times pmdcs (RFC 9260 7.2.1) */
 	uint64_t srtt;          /* ns */
 	uint64_t now;           /* ns */
+	/* NULL: the controller has no model, or the SACK allows no measurement. */
+	const struct iw_sctp_cc_sample *sample;
 };
 
 struct iw_sctp_cc_ops {
@@ -36,9 +55,10 @@ struct iw_sctp_cc_ops {
 	void (*ack)(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack);
 	void (*loss)(struct iw_sctp_cc *c);    /* SACKs show a loss; called once in each recovery */
 	void (*timeout)(struct iw_sctp_cc *c); /* T3-rtx has expired */
+	bool models;                           /* needs samples and struct iw_sctp_bbr */
 };
 
-extern const struct iw_sctp_cc_ops iw_sctp_cc_rfc9260;
+extern const struct iw_sctp_cc_ops iw_sctp_cc_rfc9260, iw_sctp_cc_cubic, iw_sctp_cc_bbr;
 
 /* Initializes the windows of a new path (RFC 9260 7.2.1); pmdcs in octets. */
 void iw_sctp_cc_init(struct iw_sctp_cc *c, uint32_t pmdcs, bool ipv4);
@@ -47,7 +67,7 @@ void iw_sctp_cc_init(struct iw_sctp_cc *c, uint32_t pmdcs, bool ipv4);
  * DATA was sent, so ssthresh keeps the window reached.
  */
 void iw_sctp_cc_idle(struct iw_sctp_cc *c, bool first);
-/* Returns the controller with that name, "rfc9260" or "cubic"; NULL: not found. */
+/* Returns the controller with that name, "rfc9260", "cubic" or "bbr"; NULL: not found. */
 const struct iw_sctp_cc_ops *iw_sctp_cc_find(const char *name);
 
 #endif

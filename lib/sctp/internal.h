@@ -2,9 +2,9 @@
 /*
  * Shared by the files of lib/sctp: the data structures, then the functions of each file.
  *
- * The files in layers, the lowest first: siphash, table, cc, addr, params, cookie; tracing; lookup,
- * reply, state; outq, path, pmtu; inq, reasm, ack, pace; loss, sack, shutdown; assoc, handshake;
- * input, output; endpoint. A file calls only its own layer and lower ones.
+ * The files in layers, the lowest first: siphash, table, bbr, cc, addr, params, cookie; tracing;
+ * lookup, reply, state; outq, path, pmtu, rate; inq, reasm, ack, pace; loss, sack, shutdown; assoc,
+ * handshake; input, output; endpoint. A file calls only its own layer and lower ones.
  *
  * Each chunk to send has a number from 0, its seq. Its TSN is the initial TSN plus seq. Seqs have
  * 64 bits and never wrap, so output code compares them as plain numbers; sack.c converts the TSNs
@@ -13,6 +13,7 @@
 #ifndef IW_SCTP_INTERNAL_H
 #define IW_SCTP_INTERNAL_H
 
+#include "sctp/bbr.h"
 #include "sctp/cc.h"
 #include "sctp/sctp.h"
 #include "util/heap.h"
@@ -179,6 +180,7 @@ struct outq {
 	/* Loss recovery. */
 	bool in_recovery;
 	uint64_t recovery_end; /* recovery ends when una reaches this seq */
+	uint64_t reduced_at;   /* when the recovery began, and the window was reduced */
 	/* Chunks below it may be out of sending order: one was retransmitted or reneged. */
 	uint64_t resent_end;
 	uint64_t rack_at, tlp_at; /* timers */
@@ -189,6 +191,31 @@ struct outq {
 	/* The peer has dropped a probe and opened its window: the probe is repeated without T3. */
 	bool probe_repeated;
 	bool window_answers; /* a SACK has arrived since the last T3 timeout */
+};
+
+/* --- the model of a path (rate.c) ------------------------------------------------------------- */
+
+#define RATE_MARKS 48
+
+/* The state of the path when the chunks of a burst were sent. Times in ns, amounts in octets. */
+struct rate_mark {
+	uint64_t sent_at;
+	uint64_t delivered, delivered_at; /* the total, and when it last grew */
+	uint64_t first_sent_at;           /* when the chunk delivered last was sent */
+	uint32_t flight;
+	bool limited; /* by the user or the peer's window */
+};
+
+/* What a controller with a model needs. Allocated when the path first sends DATA. */
+struct path_model {
+	struct iw_sctp_bbr bbr;
+	uint64_t delivered, delivered_at, lost;
+	uint64_t first_sent_at;
+	uint64_t limited_until; /* the rate is limited until that many octets are delivered */
+	uint64_t idle_from;     /* nothing could be sent since; 0: no such time */
+	uint64_t spacing;       /* the least time between two marks */
+	struct rate_mark mark[RATE_MARKS]; /* a ring, the oldest at first */
+	unsigned first, marks;
 };
 
 /* --- paths (path.c, pmtu.c) ------------------------------------------------------------------- */
@@ -207,6 +234,7 @@ struct path {
 	uint64_t rtt_seq;
 	/* Data. */
 	struct iw_sctp_cc cc;
+	struct path_model *model; /* NULL: the controller has none, or no DATA was sent yet */
 	uint32_t flight, nflight; /* in flight: octets with headers and padding; chunks */
 	uint64_t t3_at;
 	uint64_t last_sent; /* when DATA was sent last; 0: never */
@@ -224,6 +252,7 @@ struct path {
 	 */
 	uint32_t newly, flight_before;
 	uint64_t sample;
+	uint64_t rack_sent_before, rack_seq_before;
 	/* Heartbeats. */
 	bool hb_due, hb_out;
 	bool verify_due; /* unconfirmed: waits for its turn to get a HEARTBEAT */
@@ -363,6 +392,8 @@ IW_TRACES void iw_sctp_trace_chunk(const struct iw_sctp_assoc *a, uint64_t seq);
 IW_TRACES void iw_sctp_trace_acked(const struct iw_sctp_assoc *a, const struct iw_sctp_sack *s);
 IW_TRACES void iw_sctp_trace_lost(const struct iw_sctp_assoc *a, uint64_t seq, const char *reason);
 IW_TRACES void iw_sctp_trace_window(const struct path *p);
+/* The path has a model, whose state has changed. */
+IW_TRACES void iw_sctp_trace_model(const struct path *p);
 IW_TRACES void iw_sctp_trace_rtt(const struct path *p, uint64_t rtt);
 IW_TRACES void iw_sctp_trace_path(const struct path *p);
 IW_TRACES void iw_sctp_trace_timer(const struct iw_sctp_assoc *a, unsigned path, const char *name,
@@ -587,6 +618,20 @@ void iw_sctp_know_max(struct iw_sctp_assoc *a, uint32_t max);
  */
 void iw_sctp_check_max(struct iw_sctp_assoc *a);
 
+/* rate.c */
+/* Returns the model of the path, which is made if necessary. NULL: no memory; cubic continues. */
+struct path_model *iw_sctp_model(struct path *p);
+void iw_sctp_model_free(struct path *p);
+/* A chunk of that many octets is sent now, and not counted in p->flight yet. */
+void iw_sctp_rate_sent(struct path *p, uint32_t octets, uint64_t now);
+/*
+ * A SACK acknowledges p->newly octets. newer: one of these chunks was sent after all chunks that
+ * were acknowledged before. Returns false if the SACK allows no measurement.
+ */
+bool iw_sctp_rate_sample(struct path *p, bool newer, uint64_t now, struct iw_sctp_cc_sample *out);
+/* Neither the window nor pacing prevents sending, but there is no DATA that may be sent. */
+void iw_sctp_rate_idle(struct path *p, uint64_t now);
+
 /* sack.c */
 /* Processes a SACK. One for a chunk that was never sent ends the association. */
 void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uint64_t now);
@@ -603,7 +648,7 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now);
  * Begins fast recovery (RFC 9260 7.2.4), and reduces cwnd of the paths in the set paths_hit, unless
  * a recovery is in progress.
  */
-void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit);
+void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_t now);
 /* Sets the timer of the tail-loss probe, or stops it if no probe is needed. */
 void iw_sctp_arm_tlp(struct iw_sctp_assoc *a, uint64_t now);
 /* Handles the timers of RACK, tail-loss probe and zero window probe that have expired. */
@@ -653,6 +698,8 @@ unsigned iw_sctp_turn_path(struct iw_sctp_assoc *a, unsigned from);
 size_t iw_sctp_put_heartbeat(struct path *p, uint8_t *dst, size_t cap, bool probe, uint64_t now);
 
 /* pace.c */
+/* The octets of a burst: what the path may send at once after a pause. */
+uint64_t iw_sctp_pace_burst(const struct path *p);
 /* Returns true if pacing permits a packet now. Otherwise sets p->pace_at. */
 bool iw_sctp_pace_allows(struct path *p, uint64_t now);
 /* DATA chunks of that many octets were sent. */

@@ -13,9 +13,12 @@
 #define TLP_MIN     IW_MSEC(10)  /* least wait before a tail-loss probe */
 #define PEER_DELAY  IW_MSEC(200) /* by which a peer may delay the SACK for a single packet */
 
-void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit)
+void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_t now)
 {
 	struct outq *q = &a->out;
+
+	if (!q->in_recovery)
+		q->reduced_at = now;
 
 	for (unsigned i = 0; i < a->npaths && !q->in_recovery; i++) {
 		struct path *p = &a->paths[i];
@@ -50,6 +53,7 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 {
 	struct outq *q = &a->out;
 	unsigned hit = 0;
+	bool again = false;
 
 	q->rack_at = IW_TIME_NEVER;
 	/*
@@ -75,6 +79,7 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 			continue;
 		}
 		hit |= 1u << c->path;
+		again |= c->sends > 1 && c->sent_at > q->reduced_at;
 		a->count.fast_retransmits++;
 		iw_sctp_mark_lost(a, seq, "rack");
 		iw_sctp_pmtu_lost(p, c->sends, now);
@@ -82,8 +87,14 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 	for (unsigned i = 0; i < a->npaths; i++)
 		if (a->paths[i].nflight == 0)
 			a->paths[i].t3_at = IW_TIME_NEVER;
+	/*
+	 * RFC 5681 4.3: the loss of a retransmission reduces the window again. Otherwise a window
+	 * far above the path would keep losing chunks, and the recovery would never end.
+	 */
+	if (again)
+		q->in_recovery = false;
 	if (hit)
-		iw_sctp_begin_recovery(a, hit);
+		iw_sctp_begin_recovery(a, hit, now);
 }
 
 static uint64_t tlp_wait(const struct path *p)

@@ -332,6 +332,8 @@ static void sent(struct iw_sctp_assoc *a, struct path *p, uint64_t seq, uint64_t
 		c->sends++;
 	c->sent_at = now;
 	c->path = p->index;
+	if (a->cc->models)
+		iw_sctp_rate_sent(p, octets, now);
 	p->flight += octets;
 	p->nflight++;
 	q->flight_data += c->len;
@@ -410,6 +412,8 @@ size_t iw_sctp_assoc_output(struct iw_sctp_assoc *a, uint8_t *buf, size_t cap,
 		return heartbeat_packet(p, buf, cap, out, now);
 	if (sends_data(a)) {
 		data = choose(a, &seq, now);
+		if (!data && a->cc->models)
+			iw_sctp_rate_idle(iw_sctp_data_path(a), now);
 		if (data && !path_allows(data, now))
 			data = NULL;
 	}

@@ -313,9 +313,12 @@ static void leave_flight(struct iw_sctp_assoc *a, const struct out_chunk *c)
 void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq, const char *reason)
 {
 	struct outq *q = &a->out;
+	struct path *p = &a->paths[chunk_at(q, seq)->path];
 
 	if (iw_sctp_tracing(a) && reason)
 		iw_sctp_trace_lost(a, seq, reason);
+	if (p->model && reason)
+		p->model->lost += chunk_octets(chunk_at(q, seq)->len);
 	leave_flight(a, chunk_at(q, seq));
 	*state_at(q, seq) = CHUNK_LOST;
 	q->nlost++;

@@ -1,22 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Pacing, instead of Max.Burst (RFC 9260 6.1 D): a token bucket that fills with 1.25 cwnd in a
- * round trip, 2 cwnd in slow start. After a SACK, at most one burst is sent; the rest follows as
- * the bucket fills. A burst is cfg.burst packets, or the octets of one millisecond if that is more.
- * Timers have no finer resolution, so with round trips below a millisecond pacing would only delay
- * the sender.
+ * round trip, 2 cwnd in slow start, or at the rate that the controller sets. After a SACK, at most
+ * one burst is sent; the rest follows as the bucket fills. A burst is cfg.burst packets, or the
+ * octets of one millisecond if that is more. Timers have no finer resolution, so with round trips
+ * below a millisecond pacing would only delay the sender. At a rate that the controller sets, a
+ * burst is four packets, or the octets of two milliseconds.
  */
 #include "sctp/internal.h"
 
-#define BURST_US 1000u
-#define US       1000u /* ns in a microsecond; in microseconds, all products fit 64 bits */
+#define BURST_US   1000u
+#define RATE_BURST 4         /* packets */
+#define IDLE       IW_SEC(1) /* after which the bucket is full again at any rate */
+#define US         1000u     /* ns in a microsecond; in microseconds, all products fit 64 bits */
 
 /* The octets that may be sent in us microseconds. */
 static uint64_t flow(const struct path *p, uint64_t us)
 {
 	uint64_t quarters = p->cc.cwnd < p->cc.ssthresh ? 8 : 5;
 
+	if (p->cc.pacing)
+		return p->cc.pacing * us / 1000000;
 	return (uint64_t)p->cc.cwnd * us / (p->srtt / US + 1) * quarters / 4;
+}
+
+uint64_t iw_sctp_pace_burst(const struct path *p)
+{
+	if (p->cc.pacing)
+		return IW_MAX((uint64_t)RATE_BURST * p->pmtu, flow(p, 2 * BURST_US));
+	return IW_MAX((uint64_t)p->a->s->cfg.burst * p->pmtu, flow(p, BURST_US));
 }
 
 bool iw_sctp_pace_allows(struct path *p, uint64_t now)
@@ -31,8 +43,8 @@ bool iw_sctp_pace_allows(struct path *p, uint64_t now)
 	 */
 	if (us == 0 && p->tokens > 0)
 		return true;
-	full = (int64_t)IW_MAX((uint64_t)p->a->s->cfg.burst * p->pmtu, flow(p, BURST_US));
-	if (p->tokens_at == 0 || us * US > p->srtt) {
+	full = (int64_t)iw_sctp_pace_burst(p);
+	if (p->tokens_at == 0 || us * US > (p->cc.pacing ? IDLE : p->srtt)) {
 		p->tokens = full;
 		p->tokens_at = now;
 	} else {

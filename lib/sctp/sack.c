@@ -170,7 +170,30 @@ static void begin_ack(struct iw_sctp_assoc *a)
 		p->newly = 0;
 		p->flight_before = p->flight;
 		p->sample = 0;
+		p->rack_sent_before = p->rack_sent;
+		p->rack_seq_before = p->rack_seq;
 	}
+}
+
+/* The controller takes the acknowledgement of chunks of the path. */
+static void take_ack(struct path *p, struct iw_sctp_cc_ack *ack)
+{
+	struct iw_sctp_assoc *a = p->a;
+	bool newer = p->rack_sent != p->rack_sent_before || p->rack_seq != p->rack_seq_before;
+	enum iw_sctp_bbr_state state = IW_SCTP_BBR_STARTUP;
+	struct iw_sctp_cc_sample sample;
+
+	ack->srtt = p->srtt;
+	if (a->cc->models && iw_sctp_rate_sample(p, newer, ack->now, &sample))
+		ack->sample = &sample;
+	if (p->cc.bbr)
+		state = p->cc.bbr->state;
+	a->cc->ack(&p->cc, ack);
+	if (!iw_sctp_tracing(a))
+		return;
+	iw_sctp_trace_window(p);
+	if (p->cc.bbr && p->cc.bbr->state != state)
+		iw_sctp_trace_model(p);
 }
 
 /* Updates the round-trip times, windows and T3 of the paths on which chunks were acknowledged. */
@@ -183,6 +206,7 @@ static void end_ack(struct iw_sctp_assoc *a, const struct acked *t)
 		struct iw_sctp_cc_ack ack = {
 			.octets = p->newly,
 			.flight_before = p->flight_before,
+			.flight = p->flight,
 			.in_recovery = q->in_recovery,
 			.all_acked = q->una == q->next,
 			.l = a->s->cfg.abc_l,
@@ -194,12 +218,9 @@ static void end_ack(struct iw_sctp_assoc *a, const struct acked *t)
 			p->rtt_seq = q->next;
 		}
 		if (p->newly) {
-			ack.srtt = p->srtt;
 			p->one_packet = false;
 			iw_sctp_path_alive(p, t->now);
-			a->cc->ack(&p->cc, &ack);
-			if (iw_sctp_tracing(a))
-				iw_sctp_trace_window(p);
+			take_ack(p, &ack);
 		}
 		if (p->nflight == 0)
 			p->t3_at = IW_TIME_NEVER; /* 6.3.2 R2 */
@@ -284,7 +305,7 @@ void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uin
 	if (t.probe && s.ndups == 0)
 		hit |= 1u << chunk_at(q, q->tlp_seq)->path;
 	if (hit)
-		iw_sctp_begin_recovery(a, hit);
+		iw_sctp_begin_recovery(a, hit, now);
 	iw_sctp_find_lost(a, now);
 	after_ack(a, &t);
 }

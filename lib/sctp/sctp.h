@@ -381,7 +381,9 @@ struct iw_sctp_path {
 	bool confirmed;
 	uint32_t mtu, cwnd, ssthresh, flight; /* octets */
 	uint64_t srtt, rto;                   /* ns; srtt 0: not measured yet */
-	uint32_t errors;                      /* consecutive unanswered transmissions */
+	/* Octets a second, 0: cwnd in a round trip; octets that are sent at once at most. */
+	uint64_t pacing, burst;
+	uint32_t errors; /* consecutive unanswered transmissions */
 };
 /* Copies the facts of path i, 0 to facts.paths - 1. IW_E_INVAL: there is no such path. */
 IW_MUST_CHECK int iw_sctp_path(const struct iw_sctp_assoc *a, unsigned i, struct iw_sctp_path *out);

@@ -136,6 +136,18 @@ void iw_sctp_trace_window(const struct path *p)
 	emit(p->a, &ev);
 }
 
+void iw_sctp_trace_model(const struct path *p)
+{
+	struct iw_trace_event ev = { .kind = IW_TRACE_model };
+
+	ev.model.assoc = p->a->my_tag;
+	ev.model.path = p->index;
+	ev.model.state = iw_sctp_bbr_state_name(p->cc.bbr->state);
+	ev.model.bits_per_second = p->cc.pacing * 8;
+	ev.model.rtt_min_ns = p->cc.bbr->rtt_min == UINT64_MAX ? 0 : p->cc.bbr->rtt_min;
+	emit(p->a, &ev);
+}
+
 void iw_sctp_trace_rtt(const struct path *p, uint64_t rtt)
 {
 	struct iw_trace_event ev = { .kind = IW_TRACE_rtt };

@@ -13,12 +13,14 @@ struct sim_scenario {
 	bool (*run)(uint64_t seed, char failure[300]);
 };
 
-extern const struct sim_scenario sim_peers[], sim_spoof[], sim_sessions[], sim_unused[];
+extern const struct sim_scenario sim_peers[], sim_spoof[], sim_sessions[], sim_unused[],
+	sim_links[];
 
 /* Returns scenario i of all arrays; NULL: there are fewer. */
 static inline const struct sim_scenario *sim_scenario(unsigned i)
 {
-	const struct sim_scenario *const all[] = { sim_peers, sim_spoof, sim_sessions, sim_unused };
+	const struct sim_scenario *const all[] = { sim_peers, sim_spoof, sim_sessions, sim_unused,
+						   sim_links };
 
 	for (unsigned k = 0; k < sizeof(all) / sizeof(all[0]); k++)
 		for (const struct sim_scenario *s = all[k]; s->name; s++)

@@ -190,18 +190,26 @@ static struct world_packet land(struct world *w)
 	return first;
 }
 
-static void send_off(struct world *w, const struct world_packet *like, const uint8_t *data)
+static void send_at(struct world *w, const struct world_packet *like, const uint8_t *data,
+		    uint64_t at)
 {
 	struct world_packet p = *like;
 
-	p.at = w->now + w->delay;
-	if (w->jitter)
-		p.at += rng_below(&w->rng, w->jitter);
+	p.at = at;
 	p.data = malloc(p.len);
 	if (!p.data)
 		abort();
 	memcpy(p.data, data, p.len);
 	launch(w, p);
+}
+
+static void send_off(struct world *w, const struct world_packet *like, const uint8_t *data)
+{
+	uint64_t at = w->now + w->delay;
+
+	if (w->jitter)
+		at += rng_below(&w->rng, w->jitter);
+	send_at(w, like, data, at);
 }
 
 void world_inject(struct world *w, const struct iw_sctp_addr *src, const struct iw_sctp_addr *dst,
@@ -293,6 +301,7 @@ static void transmit(struct world *w, struct host *h, const struct iw_sctp_packe
 {
 	static const struct iw_sctp_addr unset;
 	struct world_packet p = { .dst = out->peer, .len = len };
+	uint64_t at;
 
 	p.src = memcmp(out->local.ip, unset.ip, 16) ? out->local : h->addr[0];
 	p.src.udp_port = h->addr[0].udp_port;
@@ -300,6 +309,11 @@ static void transmit(struct world *w, struct host *h, const struct iw_sctp_packe
 		account_sent(w, &p.dst, data, len);
 	if (w->tap && !w->tap(w, h, &p.dst, data, len))
 		return;
+	if (w->route) {
+		if (w->route(w, h, len, &at))
+			send_at(w, &p, data, at);
+		return;
+	}
 	if (!world_chance(w, w->loss))
 		send_off(w, &p, data);
 	if (world_chance(w, w->dup))

@@ -64,6 +64,11 @@ struct world {
 	/* Called for each packet that a host sends; false: the packet is lost. May be NULL. */
 	bool (*tap)(struct world *w, struct host *from, const struct iw_sctp_addr *dst,
 		    const uint8_t *data, size_t len);
+	/*
+	 * The network, instead of loss, dup, delay and jitter: sets *at to the time of arrival of a
+	 * packet with len octets of SCTP; false: it is lost. NULL: not used.
+	 */
+	bool (*route)(struct world *w, const struct host *from, size_t len, uint64_t *at);
 	void *user; /* owned by the scenario */
 	struct world_packet *fly;
 	size_t nfly, cap;

@@ -222,6 +222,7 @@ static void controllers_are_found_by_name(void **state)
 	(void)state;
 	assert_ptr_equal(iw_sctp_cc_find("rfc9260"), &iw_sctp_cc_rfc9260);
 	assert_string_equal(iw_sctp_cc_find("cubic")->name, "cubic");
+	assert_ptr_equal(iw_sctp_cc_find("bbr"), &iw_sctp_cc_bbr);
 	assert_null(iw_sctp_cc_find("reno"));
 }
 
