@@ -45,7 +45,7 @@ struct user_port {
 	struct iw_sctp_packet in; /* the packet in the engine */
 	bool in_packet;           /* the engine may have further messages of it */
 	bool lendable;            /* the carrier can lend it */
-	unsigned packets; /* received since the last output */
+	unsigned packets;         /* received since the last output */
 	/* more_input(): batches that do not wait any more; as many after the next vain wait. */
 	unsigned no_wait, no_wait_next;
 	/* A message of an association whose UP event the caller has not taken yet. */

@@ -14,9 +14,10 @@ int iw_port_pick_cc(const struct iw_sctp_cc_ops **out, const char *name, struct 
 {
 	*out = name ? iw_sctp_cc_find(name) : NULL;
 	if (name && !*out)
-		return iw_fail(why, IW_E_NOTSUP,
-			       "congestion control %s: expected bbr, cubic or rfc9260 for this SCTP",
-			       name);
+		return iw_fail(
+			why, IW_E_NOTSUP,
+			"congestion control %s: expected bbr, cubic or rfc9260 for this SCTP",
+			name);
 	return 0;
 }
 

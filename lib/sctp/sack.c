@@ -189,6 +189,7 @@ static void take_ack(struct path *p, struct iw_sctp_cc_ack *ack)
 	if (p->cc.bbr)
 		state = p->cc.bbr->state;
 	a->cc->ack(&p->cc, ack);
+	ack->sample = NULL;
 	if (!iw_sctp_tracing(a))
 		return;
 	iw_sctp_trace_window(p);

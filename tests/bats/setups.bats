@@ -16,7 +16,7 @@ setup() {
 no_leak() {
     local program=$IW_BUILD/tests/setups/setups n=$2 bound=$((($2 - 10000) * 64)) end
 
-    IW_TIMEOUT=$((30 + n / 200))
+    export IW_TIMEOUT=$((30 + n / 200))
     IW_READY=listening serve_here "$program" serve "$1" 127.0.0.1 "$PORT"
     run_here "$program" open "$1" 127.0.0.1 "$PORT" "$n"
     assert_status 0
