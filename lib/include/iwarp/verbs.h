@@ -73,7 +73,9 @@ struct iw_ctx_attr {
 	uint64_t stall_ns;
 	/*
 	 * iw_cq_wait polls for this long before it sleeps: less latency, more CPU time. 0: only for
-	 * 60 us at a time, in the first 250 us of a TCP connection with a peer that answers so soon.
+	 * 60 us at a time, in the first 250 us of a TCP connection with a peer that answers so soon;
+	 * over udp, raw and xdp for 20 us after a batch of bulk data, as long as more follows so
+	 * soon.
 	 */
 	uint64_t spin_ns;
 	/*
