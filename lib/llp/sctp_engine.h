@@ -46,7 +46,11 @@ struct user_port {
 	bool in_packet;           /* the engine may have further messages of it */
 	bool lendable;            /* the carrier can lend it */
 	unsigned packets;         /* received since the last output */
-	/* more_input(): batches that do not wait any more; as many after the next vain wait. */
+	/*
+	 * more_input(): when it ends its waits before the next output, 0: not set; the batches for
+	 * which it does not wait; their number after the next unsuccessful wait.
+	 */
+	uint64_t more_until;
 	unsigned no_wait, no_wait_next;
 	/* A message of an association whose UP event the caller has not taken yet. */
 	bool stashed;

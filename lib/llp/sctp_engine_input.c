@@ -8,11 +8,14 @@
 #define FETCH_MAX 2048 /* octets of a packet that are prefetched */
 
 /*
- * For more_input: how long it waits for the next packets, after how many packets a SACK is sent at
- * the latest (four full runs of a GSO sender), and the most batches without a wait after vain ones.
+ * For more_input: how long it waits for a batch, and between two outputs in all; the time between
+ * two attempts, which would delay the sender's processor; after how many packets a SACK is sent at
+ * the latest (four full runs of a GSO sender); the most batches without a wait after unsuccessful
+ * ones.
  */
 #define MORE_NS      20000u
-#define MORE_STEP_NS 1500u /* between two attempts, which would delay the sender's processor */
+#define MORE_ALL_NS  200000u
+#define MORE_STEP_NS 1500u
 #define MORE_PACKETS 180
 #define NO_WAIT_MAX  256u
 
@@ -115,13 +118,14 @@ static uint64_t spin(uint64_t ns)
 /*
  * After a batch of bulk data: reads the next one before the SACK for this one is sent. At high rates
  * it arrives within microseconds. Each SACK costs a system call at both ends, and if this end slept
- * meanwhile, waking it would cost the sender even more. Waits only while that succeeds: after a vain
- * wait the next batches do without, up to NO_WAIT_MAX of them. Returns true if there is a batch.
+ * meanwhile, waking it would cost the sender even more. Waits only while that succeeds: after an
+ * unsuccessful wait the next batches do without, up to NO_WAIT_MAX of them. Returns true if there is
+ * a batch.
  */
 static bool more_input(struct user_port *u)
 {
+	uint64_t now = iw_os_now(), until = now + MORE_NS;
 	struct iw_fault why;
-	uint64_t until;
 	int n;
 
 	if (u->nrx == 0)
@@ -133,19 +137,27 @@ static bool more_input(struct user_port *u)
 		u->no_wait--;
 		return false;
 	}
-	until = iw_os_now() + MORE_NS;
+	if (u->more_until == 0)
+		u->more_until = now + MORE_ALL_NS;
+	if (now >= u->more_until)
+		return false;
+	until = IW_MIN(until, u->more_until);
 	do {
 		n = u->pkt->ops->recv(u->pkt, u->rx, &why);
-		u->now = spin(n == 0 ? MORE_STEP_NS : 0);
-	} while (n == 0 && u->now < until);
-	u->no_wait_next = n > 0 ? 0 : IW_MIN(2 * u->no_wait_next + 1, NO_WAIT_MAX);
-	u->no_wait = u->no_wait_next;
+		now = spin(n == 0 ? MORE_STEP_NS : 0);
+	} while (n == 0 && now < until);
+	u->now = now;
 	u->port.recvs = u->pkt->recvs;
-	if (n <= 0) /* a failure is reported by the next receive */
-		return false;
-	u->nrx = n;
-	u->at = 0;
-	return true;
+	if (n > 0) {
+		u->no_wait_next = 0;
+		u->nrx = n;
+		u->at = 0;
+		return true;
+	}
+	/* A failure is reported by the next receive. */
+	u->no_wait_next = IW_MIN(2 * u->no_wait_next + 1, NO_WAIT_MAX);
+	u->no_wait = u->no_wait_next;
+	return false;
 }
 
 /* Passes the next packet of the batch to the engine. False: the batch is finished. */

@@ -174,8 +174,10 @@ int iw_port_user_output(struct iw_port *p, uint64_t now)
 {
 	struct user_port *u = port_of(p);
 
-	u->now = now;
+	/* more_input() may have read the clock after the caller did. */
+	u->now = now = IW_MAX(now, u->now);
 	u->packets = 0;
+	u->more_until = 0;
 	if (u->pkt->ops->room)
 		return output_in_place(u, now);
 	if (u->stuck && !send_batch(u))

@@ -50,7 +50,6 @@ static struct msghdr header_of(const struct iw_vec *vec, size_t nvec)
 static ssize_t receive(struct iw_stream *l, const struct iw_vec *vec, size_t nvec, int flags)
 {
 	struct msghdr h = header_of(vec, nvec);
-
 	ssize_t got;
 
 	l->recvs++;

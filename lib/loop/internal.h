@@ -77,7 +77,7 @@ struct iw_loop {
 	uint64_t waits;      /* system calls that waited, or that changed what to wait for */
 
 	/* See poll_near. */
-	bool may_poll_near;   /* the machine has several processors */
+	bool may_poll_near;   /* this thread may run on several processors */
 	bool near;            /* the last wait of a young connection was short */
 	uint64_t young_until; /* the newest connection over a stream is young until then */
 

@@ -3,6 +3,7 @@
 #include "loop/loop.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -30,6 +31,14 @@
 #define SPARE_TXBUFS   8
 #define SPARE_SPILLS   32
 
+/* True if this thread may run on several processors: otherwise polling delays a peer beside it. */
+static bool has_processors(void)
+{
+	cpu_set_t may;
+
+	return sched_getaffinity(0, sizeof(may), &may) == 0 && CPU_COUNT(&may) > 1;
+}
+
 int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault *why)
 {
 	struct iw_loop *l = iw_mem_alloc(mem, sizeof(*l));
@@ -40,7 +49,7 @@ int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault 
 	l->mem = mem;
 	l->wake_fd = l->kick_fd = l->timer_fd = -1;
 	l->timer_at = IW_TIME_NEVER;
-	l->may_poll_near = sysconf(_SC_NPROCESSORS_ONLN) > 1;
+	l->may_poll_near = has_processors();
 	l->wake.kind = WATCH_WAKE;
 	l->kick.kind = WATCH_KICK;
 	l->timer.kind = WATCH_TIMER;

@@ -297,8 +297,9 @@ static void lose_all(struct iw_loop_port *d, const struct iw_fault *why, uint64_
 }
 
 /*
- * Processes one batch of input; err and why are the result of reading it. A turn reads only one
- * batch, so that the flush acknowledges it while the peer sends the next one.
+ * Processes one batch of input; err and why are the result of reading it. A turn reads one batch,
+ * or several if they follow each other at once (more_input in lib/llp), so that the flush
+ * acknowledges them while the peer sends the next ones.
  */
 static void take_batch(struct iw_loop_port *d, int err, const struct iw_fault *why, uint64_t now)
 {

@@ -92,7 +92,7 @@ static void watch_for(struct stream_conn *k, uint32_t events, uint64_t now)
 }
 
 /*
- * fired: the events that epoll has just reported, without those that were used. Both kinds of
+ * fired: the events that epoll has just reported, except input that was read. Both kinds of
  * readiness stay watched until they are reported and not needed, so that a steady flow, or a
  * Request that is answered at once, does not switch them off and on again.
  */
@@ -371,7 +371,7 @@ static void receive(struct stream_conn *k, uint64_t now)
 		continue;
 }
 
-/* Reads what epoll has reported, and removes this from events if the socket can be empty now. */
+/* Reads what epoll has reported, and clears EPOLLIN in *events unless the octets have ended. */
 static void receive_ready(struct stream_conn *k, uint32_t *events, uint64_t now)
 {
 	receive(k, now);

@@ -75,7 +75,7 @@ size_t iw_sctp_put_sack(struct iw_sctp_assoc *a, uint8_t *dst, size_t cap)
 	q->advertised = sack.a_rwnd;
 	q->ndups = 0;
 	q->packets = 0;
-	q->sack_now = q->asked = false;
+	q->sack_now = q->urgent = false;
 	q->sack_at = IW_TIME_NEVER;
 	a->tx &= ~(unsigned)TX_SACK;
 	return (size_t)n;

@@ -259,6 +259,6 @@ bool iw_sctp_sack_can_wait(const struct iw_sctp *s)
 	if (l == &s->ready || l->next != &s->ready || s->replies > 0)
 		return false;
 	a = iw_container_of(l, struct iw_sctp_assoc, ready);
-	return a->state == IW_SCTP_ESTABLISHED && a->tx == TX_SACK && !a->in.asked &&
-	       a->in.high == a->in.cum && a->out.una == a->out.end;
+	return a->state == IW_SCTP_ESTABLISHED && a->tx == TX_SACK && !a->in.urgent &&
+	       a->in.high == a->in.cum && a->in.ndups == 0 && a->out.una == a->out.end;
 }

@@ -239,12 +239,12 @@ bool iw_sctp_on_data(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c,
 	 * RFC 5681 4.2: a chunk that fills a gap is acknowledged at once, like one that opens it.
 	 */
 	if (q->high != q->cum)
-		q->sack_now = true;
+		q->sack_now = q->urgent = true;
 	record(q, d.tsn);
 	q->new_seen = true;
 	a->count.received++;
 	if (c->flags & IW_SCTP_DATA_I || !q->any)
-		q->sack_now = q->asked = true;
+		q->sack_now = q->urgent = true;
 	q->any = true;
 	return message;
 }

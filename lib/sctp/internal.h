@@ -108,7 +108,11 @@ struct inq {
 	unsigned packets; /* packets with DATA since the last SACK */
 	bool any;         /* DATA was received before: only the first is acknowledged at once */
 	bool sack_now;    /* the SACK is due after the current packet */
-	bool asked;       /* since the last SACK, an I bit has asked for one (RFC 7053) */
+	/*
+	 * iw_sctp_sack_can_wait returns false: since the last SACK an I bit asked for one (RFC
+	 * 7053), or a chunk has filled a gap (RFC 5681 4.2).
+	 */
+	bool urgent;
 	/* The last SACK for duplicates was sent to another address than their source. */
 	bool detour;
 	bool data_seen, new_seen;   /* in the current packet: DATA; new DATA */

@@ -232,8 +232,8 @@ size_t iw_sctp_output(struct iw_sctp *s, uint8_t *buf, size_t cap, struct iw_sct
 		      uint64_t now);
 
 /*
- * True if the only output is one SACK, for DATA that arrived in sequence and whose sender has not
- * asked for the SACK (I bit, RFC 7053). A carrier that expects more packets within microseconds may
+ * True if the only output is one SACK, for DATA that arrived in sequence and once, and whose sender
+ * has not asked for the SACK (I bit, RFC 7053). A carrier that expects more packets within microseconds may
  * then process them first, so that one SACK acknowledges all of them.
  */
 bool iw_sctp_sack_can_wait(const struct iw_sctp *s);

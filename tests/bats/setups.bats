@@ -14,7 +14,7 @@ setup() {
 # no_leak KIND N: N connections one after another. After the first 10,000 neither end may grow: a
 # leak of 64 octets in each of the others would be more than the bound.
 no_leak() {
-    local program=$IW_BUILD/tests/setups/setups n=$2 bound=$((($2 - 10000) * 64)) end
+    local program=$IW_BUILD/tests/setups/setups n=$2 bound=$((($2 - 10000) * 48)) end
 
     export IW_TIMEOUT=$((30 + n / 200))
     IW_READY=listening serve_here "$program" serve "$1" 127.0.0.1 "$PORT"

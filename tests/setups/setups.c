@@ -12,7 +12,6 @@
  *   session   DDP stream sessions on one such association, which another session holds
  *   bare      for comparison, TCP connections without this library: connect and accept, then each
  *             end shuts its direction down, reads the end of the other one, and closes; no octets
- *   hasty     as bare, but neither end waits for the other one: connect or accept, then close
  *
  * The report of both ends: "connections N failed F ns T rss FIRST LAST descriptors FIRST LAST". N
  * of open does not include the session that holds the association. FIRST is the resident memory in octets,
@@ -74,7 +73,7 @@ static _Noreturn void die(const char *what, const char *why)
 	exit(4);
 }
 
-static void fail_connection(struct ends *e, const char *why)
+static void count_failure(struct ends *e, const char *why)
 {
 	if (e->failed++ < FAILURES_SHOWN)
 		fprintf(stderr, "setups: connection %" PRIu64 ": %s\n", e->ended + 1, why);
@@ -158,21 +157,21 @@ static void begin_next(struct ends *e)
 		die("connect", why.text);
 }
 
-static void read_nothing(struct ends *e, struct iw_qp *qp)
+static void post_empty_read(struct ends *e, struct iw_qp *qp)
 {
 	const struct iw_send_wr wr = { .op = IW_WR_READ };
 	struct iw_fault why;
 
 	if (iw_post_send(qp, &wr, &why) == 0)
 		return;
-	fail_connection(e, why.text);
+	count_failure(e, why.text);
 	iw_disconnect(qp);
 }
 
 static void opened(struct ends *e, struct iw_qp *qp)
 {
 	if (!e->session || e->holder) {
-		read_nothing(e, qp);
+		post_empty_read(e, qp);
 		return;
 	}
 	e->holder = qp;
@@ -184,7 +183,7 @@ static void closed(struct ends *e, const struct iw_async_event *ev)
 	if (ev->qp == e->holder && (!e->leaving || ev->fault.err != IW_OK))
 		die("the association ended", ev->fault.text);
 	if (ev->fault.err != IW_OK)
-		fail_connection(e, ev->fault.text);
+		count_failure(e, ev->fault.text);
 	iw_qp_free(ev->qp);
 	if (e->leaving) {
 		e->over = true;
@@ -204,7 +203,7 @@ static void admit(struct ends *e, struct iw_conn_req *req)
 		e->began = iw_os_now();
 	if (iw_accept(req, qp, NULL, &why) == 0)
 		return;
-	fail_connection(e, why.text);
+	count_failure(e, why.text);
 	iw_qp_free(qp);
 }
 
@@ -238,7 +237,7 @@ static void turn(struct ends *e)
 		die("progress", "failed");
 	while (iw_cq_poll(e->cq, &wc, 1) == 1) {
 		if (wc.status != IW_OK)
-			fail_connection(e, "the RDMA Read failed");
+			count_failure(e, "the RDMA Read failed");
 		iw_disconnect(wc.qp);
 	}
 	while (iw_next_event(e->ctx, &ev))
@@ -293,7 +292,7 @@ static void run_library(struct ends *e, const char *kind)
 	iw_ctx_free(e->ctx);
 }
 
-/* --- without ---------------------------------------------------------------------------------- */
+/* --- plain TCP ---------------------------------------------------------------------------------- */
 
 /* Closes the connection after both ends have shut down their directions. */
 static void close_in_order(struct ends *e, int fd, bool first)
@@ -301,28 +300,27 @@ static void close_in_order(struct ends *e, int fd, bool first)
 	char octet;
 
 	if (first && shutdown(fd, SHUT_WR) != 0)
-		fail_connection(e, strerror(errno));
+		count_failure(e, strerror(errno));
 	if (recv(fd, &octet, 1, 0) != 0)
-		fail_connection(e, "no end of the peer's octets");
+		count_failure(e, "no end of the peer's octets");
 	if (!first && shutdown(fd, SHUT_WR) != 0)
-		fail_connection(e, strerror(errno));
+		count_failure(e, strerror(errno));
 }
 
-static void bare_open(struct ends *e, const struct sockaddr_in *at, bool hasty)
+static void bare_open(struct ends *e, const struct sockaddr_in *at)
 {
 	while (may_begin(e)) {
 		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 		if (fd < 0 || connect(fd, (const struct sockaddr *)at, sizeof(*at)) != 0)
 			die("connect", strerror(errno));
-		if (!hasty)
-			close_in_order(e, fd, true);
+		close_in_order(e, fd, true);
 		close(fd);
 		count_ended(e);
 	}
 }
 
-static void bare_serve(struct ends *e, const struct sockaddr_in *at, bool hasty)
+static void bare_serve(struct ends *e, const struct sockaddr_in *at)
 {
 	const int on = 1;
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -336,28 +334,29 @@ static void bare_serve(struct ends *e, const struct sockaddr_in *at, bool hasty)
 	while (!stopped) {
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
+		if (fd < 0 && errno == EINTR)
+			continue;
 		if (fd < 0)
-			continue; /* a signal */
+			die("accept", strerror(errno));
 		if (!e->began)
 			e->began = iw_os_now();
-		if (!hasty)
-			close_in_order(e, fd, false);
+		close_in_order(e, fd, false);
 		close(fd);
 		count_ended(e);
 	}
 	close(listener);
 }
 
-static void run_bare(struct ends *e, bool hasty)
+static void run_bare(struct ends *e)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(e->at.port) };
 
 	if (inet_pton(AF_INET, e->at.host, &at.sin_addr) != 1)
 		die(e->at.host, "not an IPv4 address");
 	if (e->open)
-		bare_open(e, &at, hasty);
+		bare_open(e, &at);
 	else
-		bare_serve(e, &at, hasty);
+		bare_serve(e, &at);
 	report(e);
 }
 
@@ -388,7 +387,7 @@ static void parse_limit(struct ends *e, char *text)
 
 static bool is_kind(const char *text)
 {
-	static const char *const kinds[] = { "tcp", "udp", "session", "bare", "hasty" };
+	static const char *const kinds[] = { "tcp", "udp", "session", "bare" };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(text, kinds[i]) == 0)
@@ -405,8 +404,8 @@ int main(int argc, char **argv)
 
 	if ((!open && !(argc == 5 && strcmp(argv[1], "serve") == 0)) || !is_kind(argv[2])) {
 		fprintf(stderr,
-			"usage: setups serve tcp|udp|session|bare|hasty ADDR PORT\n"
-			"       setups open tcp|udp|session|bare|hasty ADDR PORT NUMBER|SECONDSs\n");
+			"usage: setups serve tcp|udp|session|bare ADDR PORT\n"
+			"       setups open tcp|udp|session|bare ADDR PORT NUMBER|SECONDSs\n");
 		return 2;
 	}
 	sigaction(SIGTERM, &action, NULL);
@@ -416,8 +415,8 @@ int main(int argc, char **argv)
 		e.began = iw_os_now();
 		parse_limit(&e, argv[5]);
 	}
-	if (strcmp(argv[2], "bare") == 0 || strcmp(argv[2], "hasty") == 0)
-		run_bare(&e, argv[2][0] == 'h');
+	if (strcmp(argv[2], "bare") == 0)
+		run_bare(&e);
 	else
 		run_library(&e, argv[2]);
 	return e.failed > 0;

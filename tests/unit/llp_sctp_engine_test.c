@@ -12,6 +12,7 @@ struct fake {
 	uint8_t flags; /* of each DATA chunk */
 	uint32_t tsn;  /* the next one */
 	bool single;   /* each run is one packet */
+	bool slow;     /* each run after the first is one packet, and takes 15 us to arrive */
 	uint8_t data[45 * 64];
 };
 
@@ -30,12 +31,23 @@ static size_t put_packet(uint8_t *dst)
 	return h.len;
 }
 
+static void busy(uint64_t ns)
+{
+	uint64_t until = iw_os_now() + ns;
+
+	while (iw_os_now() < until)
+		;
+}
+
 static int fake_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 		     struct iw_fault *why)
 {
 	(void)c;
 	(void)why;
 	fake.receives++;
+	fake.single |= fake.slow && fake.receives > 1;
+	if (fake.slow)
+		busy(15000);
 	if (fake.runs == 0)
 		return 0;
 	fake.runs--;
@@ -87,6 +99,7 @@ static unsigned turn(void)
 	unsigned n = 0;
 
 	u.packets = 0; /* as after output */
+	u.more_until = 0;
 	assert_in_range(iw_port_user_input(&u.port, iw_os_now(), &why), 0, 1);
 	while (iw_port_user_next_msg(&u.port, &m))
 		n++;
@@ -137,6 +150,42 @@ static void a_sack_with_a_gap_does_not_wait(void **state)
 	close_port();
 }
 
+static void a_sack_for_a_filled_gap_does_not_wait(void **state)
+{
+	(void)state;
+	open_port();
+	hand_say_data(&h, 7, HAND_TSN + 46, 0, "46");
+	hand_forget(&h);
+	fake.runs = 10;
+	assert_int_equal(turn(), 45);
+	assert_int_equal(fake.receives, 1);
+	assert_int_equal(acknowledged(), HAND_TSN + 46);
+	close_port();
+}
+
+static void a_sack_for_a_duplicate_does_not_wait(void **state)
+{
+	(void)state;
+	open_port();
+	fake.runs = 10;
+	fake.tsn--;
+	assert_int_equal(turn(), 44);
+	assert_int_equal(fake.receives, 1);
+	assert_int_equal(acknowledged(), HAND_TSN + 44);
+	close_port();
+}
+
+/* Packets keep arriving one at a time: the whole wait of a turn is limited. */
+static void slow_packets_do_not_hold_a_turn(void **state)
+{
+	(void)state;
+	open_port();
+	fake.runs = 1000;
+	fake.slow = true;
+	assert_in_range(turn(), 46, 65);
+	close_port();
+}
+
 static void a_single_packet_does_not_wait(void **state)
 {
 	(void)state;
@@ -149,7 +198,7 @@ static void a_single_packet_does_not_wait(void **state)
 }
 
 /* Nothing follows the first batch: the wait ends soon, and the next turns do without. */
-static void a_vain_wait_ends_and_makes_the_next_ones_rare(void **state)
+static void an_unsuccessful_wait_makes_the_next_ones_rare(void **state)
 {
 	unsigned waits = 0;
 
@@ -172,8 +221,11 @@ int main(void)
 		cmocka_unit_test(four_runs_in_a_row_get_one_sack),
 		cmocka_unit_test(a_sack_that_was_asked_for_does_not_wait),
 		cmocka_unit_test(a_sack_with_a_gap_does_not_wait),
+		cmocka_unit_test(a_sack_for_a_filled_gap_does_not_wait),
+		cmocka_unit_test(a_sack_for_a_duplicate_does_not_wait),
+		cmocka_unit_test(slow_packets_do_not_hold_a_turn),
 		cmocka_unit_test(a_single_packet_does_not_wait),
-		cmocka_unit_test(a_vain_wait_ends_and_makes_the_next_ones_rare),
+		cmocka_unit_test(an_unsuccessful_wait_makes_the_next_ones_rare),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,10 +72,10 @@ struct iw_ctx_attr {
 	 */
 	uint64_t stall_ns;
 	/*
-	 * iw_cq_wait polls for this long before it sleeps: less latency, more CPU time. 0: only for
-	 * 60 us at a time, in the first 250 us of a TCP connection with a peer that answers so soon;
-	 * over udp, raw and xdp for 20 us after a batch of bulk data, as long as more follows so
-	 * soon.
+	 * iw_cq_wait polls for this long before it sleeps: less latency, more CPU time. 0: no
+	 * polling, with two exceptions. A TCP connection younger than 250 us is polled for up to 60
+	 * us if the last wait of the context was shorter than that. After a batch of bulk data over
+	 * udp, raw or xdp, the next one is polled for up to 20 us, as long as that succeeds.
 	 */
 	uint64_t spin_ns;
 	/*
