@@ -4,7 +4,8 @@
 # P7 and P13: files.
 #
 # P7 and P13 move files from tmpfs to tmpfs, ours with digests; our copies are compared afterwards.
-# The time ends when the receiver has all files. The memory is warm, as described for P32.
+# The time ends when the receiver has all files. The memory is warm, as described for P32. Each pair
+# runs with cubic and with bbr, each at both ends.
 #
 # The pieces of scripts/bench share their variables:
 # shellcheck disable=SC2034,SC2119,SC2120,SC2154
@@ -150,23 +151,30 @@ with_tar() {
 	moved $((file_count * 4096)) "$began" "$(both_cpu)"
 }
 
-# Sets $fastest to the fastest with_... function whose program is installed; empty: none is. Fails
-# if a run fails.
+# over CC CMD...: runs CMD with that congestion control at both ends
+over() {
+	use_cc veth "$1" && "${@:2}"
+}
+
+# Sets $fastest to the fastest with_... function whose program is installed, with the congestion
+# control that suits it best; empty: none is. Fails if a run fails.
 choose_mover() {
-	local peer i list best=0 rate
+	local peer cc i list best=0 rate
 
 	fastest=
 	for peer in socat nc iperf3 rsync; do
 		command -v $peer >/dev/null || continue
-		say "P7: $peer"
-		list=
-		for ((i = 0; i < (pairs + 1) / 2; i++)); do
-			with_$peer || return
-			list="$list$value"
+		for cc in $(tcp_ccs); do
+			say "P7: $peer, $cc"
+			list=
+			for ((i = 0; i < (pairs + 2) / 3; i++)); do
+				over "$cc" with_$peer || return
+				list="$list$value"
+			done
+			rate=$(jq -s 'map(.bits_per_second) | sort | .[length / 2 | floor] | floor' <<<"$list")
+			jq -c --arg mover $peer --arg cc "$cc" -s '{ mover: $mover, cc: $cc, runs: . }' <<<"$list" >>"$work/choice"
+			[ "$rate" -le "$best" ] || best=$rate fastest=$peer
 		done
-		rate=$(jq -s 'map(.bits_per_second) | sort | .[length / 2 | floor] | floor' <<<"$list")
-		jq -c --arg mover $peer -s '{ mover: $mover, runs: . }' <<<"$list" >>"$work/choice"
-		[ "$rate" -le "$best" ] || best=$rate fastest=$peer
 	done
 }
 
@@ -185,7 +193,7 @@ files() {
 			say ''
 			failed="$failed P7"
 		elif [ -n "$fastest" ]; then
-			series P7 veth ours_files file -- with_"$fastest"
+			with_each_cc P7 "$fastest" veth over @CC@ ours_files file -- over @CC@ with_"$fastest"
 		else
 			skip P7 'needs socat, nc, iperf3 or rsync'
 		fi
@@ -197,8 +205,9 @@ files() {
 			mkdir "$shm/src/many/$d"
 			head -c $((1000 * 4096)) /dev/urandom | split -b 4096 -a 3 -d - "$shm/src/many/$d/f"
 		done
-		series P13 veth ours_files many -- with_tar
+		with_each_cc P13 'tar through nc' veth over @CC@ ours_files many -- over @CC@ with_tar
 	elif wanted P13; then
 		skip P13 'needs nc'
 	fi
+	use_cc veth
 }

@@ -104,17 +104,6 @@ head_of_line() {
 far_octets=$((200 << 20)) far_limit=90
 [ -z "$quick" ] || far_octets=$((2 << 20)) far_limit=20
 
-# Chooses the congestion control of all TCP connections over the bad link. A route may name any that
-# the kernel has; the sysctl of a namespace may not.
-far_cc() {
-	local net=${far_ip%.*}
-
-	{
-		$in_left ip route replace "$net.0/24" dev bad0 src "$net.1" congctl "$1" &&
-			$in_right ip route replace "$net.0/24" dev bad0 src "$far_ip" congctl "$1"
-	} 2>"$work/route" || run_failed "ip route congctl $1" "$work/route"
-}
-
 # far_run NAME CMD...: moves src/far with this client. A client that has not ended after $far_limit
 # seconds is ended, and that time is its value, with "ended".
 far_run() {
@@ -148,16 +137,16 @@ far_ours() {
 }
 
 far_scp() {
-	far_cc "$1" && warm far && far_run scp scp -q -F "$work/ssh_config" "$shm/src/far" "bench:$shm/dst/" && far_arrived scp
+	use_cc bad "$1" && warm far && far_run scp scp -q -F "$work/ssh_config" "$shm/src/far" "bench:$shm/dst/" && far_arrived scp
 }
 
 far_rsync() {
-	far_cc "$1" && warm far && far_run rsync rsync --whole-file --inplace -e "ssh -F $work/ssh_config" "$shm/src/far" "bench:$shm/dst/" &&
+	use_cc bad "$1" && warm far && far_run rsync rsync --whole-file --inplace -e "ssh -F $work/ssh_config" "$shm/src/far" "bench:$shm/dst/" &&
 		far_arrived rsync
 }
 
 far_iperf() {
-	far_cc "$1" && warm far || return
+	use_cc bad "$1" && warm far || return
 	next_port
 	server iperf3 -s -1 -B "$addr" -p "$port" -F "$shm/dst/far" </dev/null >/dev/null || give_up 'iperf3 -s -F' "$work/server" || return
 	far_run 'iperf3 -F' iperf3 -J -c "$addr" -p "$port" -F "$shm/src/far" -C "$1" -t 600 || return

@@ -137,3 +137,15 @@ place() {
 		[ "$1" != bad ] || addr=$far_ip
 	fi
 }
+
+# use_cc veth|bad [CC]: chooses the congestion control of all TCP connections of that place, or
+# the default again. A route may name any that the kernel has; the sysctl of a namespace may not.
+use_cc() {
+	local devices=(bench0 bench1) near=$left_ip far=$right_ip
+
+	[ "$1" = veth ] || devices=(bad0 bad0) near=${far_ip%.*}.1 far=$far_ip
+	{
+		$in_left ip route replace "${near%.*}.0/24" dev "${devices[0]}" src "$near" ${2:+congctl "$2"} &&
+			$in_right ip route replace "${near%.*}.0/24" dev "${devices[1]}" src "$far" ${2:+congctl "$2"}
+	} 2>"$work/route" || run_failed "ip route congctl ${2:-}" "$work/route"
+}

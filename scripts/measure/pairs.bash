@@ -145,13 +145,21 @@ without() {
 	tr -s '[:space:]' '\n' <<<"$1" | grep -vxF "$2" | tr '\n' ' '
 }
 
-# beside_tcp ID PLACE OURS...: a series beside iperf3, in which each pair runs each congestion
-# control in turn; @CC@ in OURS is replaced by it. The medians of all pairs decide which one gives
-# the figure: with cubic, iperf3 has two speeds on this path and keeps the one that it began with.
-# One that iperf3 does not really use is left out.
+# beside_tcp ID PLACE OURS...: a series beside iperf3 with each congestion control.
 beside_tcp() {
-	local id=$1 where=$2 cc ccs i a b c list=
+	local id=$1 where=$2
 	shift 2
+
+	with_each_cc "$id" iperf3 "$where" "$@" -- iperf @CC@
+}
+
+# with_each_cc ID NAME PLACE OURS... -- PEER...: a series beside the program NAME in which each pair
+# runs each congestion control in turn; @CC@ in OURS and PEER is replaced by it. The medians of all
+# pairs decide which one gives the figure: with cubic, iperf3 has two speeds on this path and keeps
+# the one that it began with. One that the peer does not really use is left out.
+with_each_cc() {
+	local id=$1 name=$2 where=$3 cc ccs i a b c list=
+	shift 3
 
 	place "$where"
 	ccs=$(tcp_ccs)
@@ -159,7 +167,7 @@ beside_tcp() {
 		for cc in $ccs; do
 			say "$id: pair $((i + 1)) of $pairs, $cc"
 			refused_cc=
-			if pair $i "${@//@CC@/$cc}" -- iperf "$cc"; then
+			if pair $i "${@//@CC@/$cc}"; then
 				list="$list{\"cc\":\"$cc\",\"ours\":$a,\"peer\":$b${c:+,\"other\":$c}}"
 			elif [ -n "$refused_cc" ]; then
 				note "$id: $cc is not used: $refused_cc"
@@ -175,11 +183,12 @@ beside_tcp() {
 		failed="$failed $id"
 		return
 	fi
-	jq -c --arg id "$id" --arg ccs "$ccs" -s 'def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
+	jq -c --arg id "$id" --arg peer "$name" --arg ccs "$ccs" -s 'def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
 		map(select(.cc as $cc | $ccs | split("[ \n]+"; null) | index($cc)))
 		| (group_by(.cc) | map({ (.[0].cc): map(.peer.bits_per_second) | median }) | add) as $peers
+		| (group_by(.cc) | map({ (.[0].cc): map(.ours.bits_per_second / .peer.bits_per_second) | median }) | add) as $ratios
 		| ($peers | to_entries | max_by(.value).key) as $cc
-		| { id: $id, cc: $cc, peer_medians: $peers, pairs: map(select(.cc == $cc)), others: map(select(.cc != $cc)) }' <<<"$list" >>"$work/series"
+		| { id: $id, cc: $cc, $peer, peer_medians: $peers, ratios: $ratios, pairs: map(select(.cc == $cc)), others: map(select(.cc != $cc)) }' <<<"$list" >>"$work/series"
 }
 
 # Keeps every core busy at the lowest priority.

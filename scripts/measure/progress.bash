@@ -19,7 +19,8 @@ cost() {
 	# P5m, P6 and P6m come from the same run, P10 from the run of P1
 	P5) [ -z "$quick" ] && echo 120 || echo 20 ;;
 	P5m | P6 | P6m | P10) echo 0 ;;
-	P7 | P13) echo $((pairs * 10 + 10)) ;;
+	P7) echo $((pairs * 20 + 50)) ;; # cubic and bbr
+	P13) echo $((pairs * 16 + 10)) ;;
 	P11) echo 8 ;;
 	P30) echo $((pairs * 4 * run)) ;;
 	P31) echo $((pairs * 2 * run)) ;;

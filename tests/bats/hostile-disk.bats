@@ -114,6 +114,28 @@ assert_quick() {
     [ "$(slow_calls)" -ge 15 ] || fail_with "only $(slow_calls) slow calls"
 }
 
+attributes_of() {
+    (cd "$1" && find . -type f -printf '%P %m %T@\n' | sort)
+}
+
+@test "two packs of one transfer are stored at the same time" {
+    mkdir src/tree
+    # A pack has at most 1 MiB.
+    random_file all 4M
+    split -b 60000 -a 3 -d all src/tree/f
+    chmod 640 src/tree/f00*
+    export SLOW_SYNC=yes
+    serve_slow ddp-recv dst
+    run_here ddp-send -q -p "$PORT" src/tree 127.0.0.1:slow
+    assert_status 0
+    diff -r src/tree dst/slow/tree || fail_with 'the tree differs'
+    assert_equal "$(attributes_of dst/slow/tree)" "$(attributes_of src/tree)" 'modes and times'
+    # Each pack flushes its files, and then its names.
+    [ "$(slow_calls)" -ge 8 ] || fail_with "only $(slow_calls) slow calls"
+    grep -q 2 slow.log || fail_with "no two packs at the same time: $(cat slow.log)"
+    ! grep -q '[3-9]' slow.log || fail_with "more than two packs at the same time: $(cat slow.log)"
+}
+
 @test "directories that a peer announces alternately are each searched once" {
     local before after
 

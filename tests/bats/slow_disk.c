@@ -2,13 +2,16 @@
 /*
  * Preloaded into a listener: each call below a directory whose name contains "slow" takes 500 ms
  * longer, as on slow storage. Each such call appends a byte to the file that SLOW_LOG names, so
- * that a test can check that there were such calls.
+ * that a test can check that there were such calls: for syncfs the digit of the number of syncfs
+ * calls in progress, for every other call an x. With SLOW_SYNC, only syncfs is slow.
  */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +20,20 @@
 #include <unistd.h>
 
 static int log_fd = -1;
+static bool only_sync;
+static atomic_int syncing; /* calls of syncfs in progress */
 
 /* Opened before the tool confines itself, because it cannot open files elsewhere afterwards. */
 __attribute__((constructor)) static void open_log(void)
 {
 	const char *log = getenv("SLOW_LOG");
 
+	only_sync = getenv("SLOW_SYNC") != NULL;
 	if (log)
 		log_fd = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 }
 
-static void slow(int fd)
+static void slow_as(int fd, char mark)
 {
 	const struct timespec half = { .tv_nsec = 500 * 1000 * 1000 };
 	char link[64], path[PATH_MAX];
@@ -41,10 +47,16 @@ static void slow(int fd)
 	if (!strstr(path, "/slow"))
 		return;
 	if (log_fd >= 0) {
-		n = write(log_fd, "x", 1);
+		n = write(log_fd, &mark, 1);
 		(void)n;
 	}
 	nanosleep(&half, NULL);
+}
+
+static void slow(int fd)
+{
+	if (!only_sync)
+		slow_as(fd, 'x');
 }
 
 int fsync(int fd)
@@ -55,8 +67,12 @@ int fsync(int fd)
 
 int syncfs(int fd)
 {
-	slow(fd);
-	return (int)syscall(SYS_syncfs, fd);
+	int now = atomic_fetch_add(&syncing, 1) + 1, rc;
+
+	slow_as(fd, (char)('0' + now));
+	rc = (int)syscall(SYS_syncfs, fd);
+	atomic_fetch_sub(&syncing, 1);
+	return rc;
 }
 
 int unlinkat(int dir, const char *path, int flags)

@@ -32,8 +32,9 @@ def make(work):
     return {
         "schema": 1, "event": "bench", **facts,
         "iperf3_ran_with": {run["id"]: sorted(reported(run)) for run in runs if reported(run)},
-        "congestion_control": {run["id"]: {"cc": run["cc"],
-                                           "peer_bits_per_second": run["peer_medians"]}
+        "congestion_control": {run["id"]: {"cc": run["cc"], "peer": run["peer"],
+                                           "peer_bits_per_second": run["peer_medians"],
+                                           "ratios": run["ratios"]}
                                for run in runs if "cc" in run},
         "figures": rows.figures(runs, wanted),
         "choice": lines(os.path.join(work, "choice")), "runs": runs,

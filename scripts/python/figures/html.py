@@ -81,7 +81,7 @@ def facts(document):
     if document["iperf3_ran_with"]:
         lines.append(f"iperf3 reports that it ran with {text.ran_with(document)}")
     for name, control in document["congestion_control"].items():
-        lines.append(f"{name}: beside {control['cc']}, the faster one for iperf3")
+        lines.append(f"{name}: {text.peer_medians(control)}")
     return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
 
 

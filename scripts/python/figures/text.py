@@ -54,9 +54,7 @@ def machine_lines(document):
     yield (f"{document['pairs']} pair(s) of {document['seconds']} s; load "
            f"{document['load_before']} before, {document['load_after']} after")
     for name, control in document["congestion_control"].items():
-        medians = ", ".join(f"{cc} {round(value / 1e9, 1):g} Gb/s" for cc, value
-                            in sorted(control["peer_bits_per_second"].items()))
-        yield f"{name}: beside {control['cc']}; iperf3, medians: {medians}"
+        yield f"{name}: {peer_medians(control)}"
     if document["iperf3_ran_with"]:
         yield "iperf3 reports that it ran with " + ran_with(document)
     for figure in document["figures"]:
@@ -64,6 +62,16 @@ def machine_lines(document):
         if cpu:
             yield (f"{figure['id']}: CPU seconds per GiB, both ends, medians: ours "
                    f"{cpu['ours']:.3f}, peer {cpu['peer']:.3f}")
+
+
+def peer_medians(control):
+    """The medians of the peer with each congestion control, and the ratio of rates beside those
+    that do not give the figure."""
+    medians = ", ".join(f"{cc} {round(value / 1e9, 1):g} Gb/s" for cc, value
+                        in sorted(control["peer_bits_per_second"].items()))
+    others = "".join(f"; ratio of rates with {cc}: {ratio:.2f}" for cc, ratio
+                     in sorted(control.get("ratios", {}).items()) if cc != control["cc"])
+    return f"beside {control['cc']}; {control.get('peer', 'iperf3')}, medians: {medians}{others}"
 
 
 def ran_with(document):
@@ -142,7 +150,7 @@ def measured(document):
     if document["congestion_control"]:
         chosen = ", ".join(f"{name} {control['cc']}" for name, control
                            in document["congestion_control"].items())
-        result += ("\nTCP congestion control, the one that was faster for iperf3: "
+        result += ("\nTCP congestion control, the one that was faster for the peer: "
                    f"{chosen}.\n")
     return result
 
