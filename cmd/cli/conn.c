@@ -27,7 +27,7 @@ enum {
 
 /* clang-format off */
 static const struct argp_option options[] = {
-	{ "cc", KEY_CC, "NAME", 0, "Congestion control: over tcp one that the kernel has (default the system's); over udp, raw and xdp rfc9260 (default), cubic or bbr", 0 },
+	{ "cc", KEY_CC, "NAME", 0, "Congestion control: over tcp one that the kernel has (default the system's); over udp, raw and xdp auto (default: bbr for round trips above 1 ms, else cubic), bbr, cubic or rfc9260", 0 },
 	{ "mulpdu", KEY_MULPDU, "auto|emss|N", 0,
 	  "Longest DDP segment: auto (default) lets an FPDU span TCP segments; emss fits each FPDU into one TCP segment,"
 	  " as hardware needs; N is an upper bound in octets (" IW_CLI_TEXT(IW_MULPDU_MIN) " to " IW_CLI_TEXT(IW_MULPDU_MAX) ")", 0 },
@@ -197,6 +197,16 @@ void iw_cli_fits(const struct argp_state *state, const char *option, const char 
 			check_scope(state, i, transport);
 }
 
+static bool is_engine_cc(const char *name)
+{
+	static const char *const names[] = { "auto", "bbr", "cubic", "rfc9260" };
+
+	for (size_t i = 0; i < IW_ARRAY_LEN(names); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
 void iw_cli_conn_check(const struct argp_state *state, const struct iw_cli_conn *o,
 		       const char *transport)
 {
@@ -204,9 +214,9 @@ void iw_cli_conn_check(const struct argp_state *state, const struct iw_cli_conn 
 		if (o->given & 1u << (scopes[i].key - KEY_CC))
 			check_scope(state, i, transport);
 	/* Over TCP the kernel checks the name. */
-	if (o->cc && strcmp(transport, "tcp") != 0 && strcmp(o->cc, "rfc9260") != 0 &&
-	    strcmp(o->cc, "cubic") != 0 && strcmp(o->cc, "bbr") != 0)
-		argp_error(state, "--cc %s: not known for -t %s; expected bbr, cubic or rfc9260",
+	if (o->cc && strcmp(transport, "tcp") != 0 && !is_engine_cc(o->cc))
+		argp_error(state,
+			   "--cc %s: not known for -t %s; expected auto, bbr, cubic or rfc9260",
 			   o->cc, transport);
 }
 

@@ -33,7 +33,7 @@ complete -c ddp-send -l ssh-port-range -x -d 'Ports for the listener that ssh st
 complete -c ddp-send -l no-fallback -d 'Fail if that port cannot be reached'
 complete -c ddp-send -l once -d 'Listening: one transfer'
 complete -c ddp-send -l to -x -d 'Write into a registered buffer: URI or @FILE'
-complete -c ddp-send -l cc -x -a '(string split " " < /proc/sys/net/ipv4/tcp_available_congestion_control) bbr cubic rfc9260' -d 'Congestion control'
+complete -c ddp-send -l cc -x -a '(string split " " < /proc/sys/net/ipv4/tcp_available_congestion_control) auto bbr cubic rfc9260' -d 'Congestion control'
 complete -c ddp-send -l mulpdu -x -a 'auto emss' -d 'Longest segment'
 complete -c ddp-send -l udp-port -x -d 'UDP port of the listener, for -t udp or xdp'
 complete -c ddp-send -l require -x -a 'native zerocopy' -d 'What -t xdp must have'

@@ -12,12 +12,12 @@
 
 int iw_port_pick_cc(const struct iw_sctp_cc_ops **out, const char *name, struct iw_fault *why)
 {
-	*out = name ? iw_sctp_cc_find(name) : NULL;
-	if (name && !*out)
-		return iw_fail(
-			why, IW_E_NOTSUP,
-			"congestion control %s: expected bbr, cubic or rfc9260 for this SCTP",
-			name);
+	*out = iw_sctp_cc_find(name ? name : "auto");
+	if (!*out)
+		return iw_fail(why, IW_E_NOTSUP,
+			       "congestion control %s: expected auto, bbr, cubic or rfc9260"
+			       " for this SCTP",
+			       name);
 	return 0;
 }
 

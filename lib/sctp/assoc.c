@@ -39,7 +39,7 @@ int iw_sctp_assoc_new(struct iw_sctp_assoc **out, struct iw_sctp *s, uint32_t my
 	if (!a)
 		return IW_E_NOMEM;
 	a->s = s;
-	a->cc = s->cfg.cc;
+	iw_sctp_set_cc(a, s->cfg.cc);
 	a->my_tag = my_tag;
 	a->my_tsn = my_tsn;
 	a->peer_port = peer_port;
@@ -165,13 +165,6 @@ void iw_sctp_facts(const struct iw_sctp_assoc *a, struct iw_sctp_facts *out)
 	out->acked = a->out.una;
 	out->acked_octets = a->out.acked_octets;
 	out->memory = memory_of(a);
-}
-
-void iw_sctp_set_cc(struct iw_sctp_assoc *a, const struct iw_sctp_cc_ops *cc)
-{
-	for (unsigned i = 0; i < a->npaths && cc != a->cc; i++)
-		iw_sctp_model_free(&a->paths[i]);
-	a->cc = cc;
 }
 
 int iw_sctp_path(const struct iw_sctp_assoc *a, unsigned i, struct iw_sctp_path *out)

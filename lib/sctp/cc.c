@@ -180,10 +180,17 @@ const struct iw_sctp_cc_ops iw_sctp_cc_cubic = {
 	.timeout = cubic_timeout,
 };
 
+const struct iw_sctp_cc_ops iw_sctp_cc_auto = {
+	.name = "auto",
+	.ack = cubic_ack,
+	.loss = cubic_loss,
+	.timeout = cubic_timeout,
+};
+
 const struct iw_sctp_cc_ops *iw_sctp_cc_find(const char *name)
 {
-	static const struct iw_sctp_cc_ops *const all[] = { &iw_sctp_cc_rfc9260, &iw_sctp_cc_cubic,
-							    &iw_sctp_cc_bbr };
+	static const struct iw_sctp_cc_ops *const all[] = { &iw_sctp_cc_auto, &iw_sctp_cc_rfc9260,
+							    &iw_sctp_cc_cubic, &iw_sctp_cc_bbr };
 
 	for (size_t i = 0; i < IW_ARRAY_LEN(all); i++)
 		if (strcmp(all[i]->name, name) == 0)

@@ -59,6 +59,11 @@ struct iw_sctp_cc_ops {
 };
 
 extern const struct iw_sctp_cc_ops iw_sctp_cc_rfc9260, iw_sctp_cc_cubic, iw_sctp_cc_bbr;
+/*
+ * Not a controller but a choice: the association begins with cubic, and rate.c chooses cubic or
+ * bbr by the round-trip time of its path.
+ */
+extern const struct iw_sctp_cc_ops iw_sctp_cc_auto;
 
 /* Initializes the windows of a new path (RFC 9260 7.2.1); pmdcs in octets. */
 void iw_sctp_cc_init(struct iw_sctp_cc *c, uint32_t pmdcs, bool ipv4);
@@ -67,7 +72,7 @@ void iw_sctp_cc_init(struct iw_sctp_cc *c, uint32_t pmdcs, bool ipv4);
  * DATA was sent, so ssthresh keeps the window reached.
  */
 void iw_sctp_cc_idle(struct iw_sctp_cc *c, bool first);
-/* Returns the controller with that name, "rfc9260", "cubic" or "bbr"; NULL: not found. */
+/* Returns the one named "auto", "rfc9260", "cubic" or "bbr"; NULL: there is none of that name. */
 const struct iw_sctp_cc_ops *iw_sctp_cc_find(const char *name);
 
 #endif

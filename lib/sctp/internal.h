@@ -234,6 +234,7 @@ struct path {
 	uint32_t errors;
 	/* Round-trip times, ns; srtt 0: not measured. */
 	uint64_t srtt, rttvar, rto, rtt_min;
+	uint8_t rtt_samples; /* measured so far; saturates */
 	/* Only chunks with at least this seq are measured: one in each round trip. */
 	uint64_t rtt_seq;
 	/* Data. */
@@ -338,6 +339,7 @@ struct iw_sctp_assoc {
 	struct inq in;
 	struct outq out;
 	const struct iw_sctp_cc_ops *cc;
+	bool cc_auto; /* iw_sctp_choose_cc may replace cc */
 	struct iw_fault why;
 	struct iw_sctp_facts count; /* only its counters are maintained here */
 };
@@ -626,6 +628,11 @@ void iw_sctp_check_max(struct iw_sctp_assoc *a);
 /* Returns the model of the path, which is made if necessary. NULL: no memory; cubic continues. */
 struct path_model *iw_sctp_model(struct path *p);
 void iw_sctp_model_free(struct path *p);
+/*
+ * Chooses the controller, if cfg.cc or iw_sctp_set_cc leaves the choice to the engine. lost: DATA
+ * was lost, so that the choice cannot wait for more round trips.
+ */
+void iw_sctp_choose_cc(struct iw_sctp_assoc *a, bool lost);
 /* A chunk of that many octets is sent now, and not counted in p->flight yet. */
 void iw_sctp_rate_sent(struct path *p, uint32_t octets, uint64_t now);
 /*

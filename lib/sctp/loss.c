@@ -17,8 +17,10 @@ void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_
 {
 	struct outq *q = &a->out;
 
-	if (!q->in_recovery)
+	if (!q->in_recovery) {
 		q->reduced_at = now;
+		iw_sctp_choose_cc(a, true);
+	}
 
 	for (unsigned i = 0; i < a->npaths && !q->in_recovery; i++) {
 		struct path *p = &a->paths[i];
@@ -185,6 +187,7 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
 	q->window_answers = false;
 	if (!shut && !iw_sctp_path_failed(p, false))
 		return;
+	iw_sctp_choose_cc(a, true);
 	if (!probing)
 		a->cc->timeout(&p->cc);                       /* E1 */
 	p->rto = IW_MIN(2 * p->rto, a->s->cfg.times.rto_max); /* E2 */

@@ -30,6 +30,8 @@ void iw_sctp_rtt(struct path *p, uint64_t rtt)
 	const struct iw_sctp_times *t = &p->a->s->cfg.times;
 
 	p->rtt_min = IW_MIN(p->rtt_min, rtt);
+	if (p->rtt_samples < UINT8_MAX)
+		p->rtt_samples++;
 	if (p->srtt == 0) {
 		p->srtt = rtt;
 		p->rttvar = rtt / 2;

@@ -9,6 +9,12 @@
 
 #define MARKS_A_TRIP 16
 #define APP_LIMITED  8 /* an idle part of a round trip that matters: 1 / 8 */
+/*
+ * The choice of a controller: above this round-trip time a model pays, and timers are fine enough
+ * to pace. Below it cubic is faster, and losses are repaired at once.
+ */
+#define LONG_TRIP    IW_MSEC(1)
+#define TRIP_SAMPLES 3 /* the first may include the start of a process */
 
 struct path_model *iw_sctp_model(struct path *p)
 {
@@ -19,6 +25,7 @@ struct path_model *iw_sctp_model(struct path *p)
 	p->model = iw_mem_alloc(a->s->cfg.mem, sizeof(*p->model));
 	if (!p->model) {
 		a->cc = &iw_sctp_cc_cubic;
+		a->cc_auto = false;
 		return NULL;
 	}
 	*p->model = (struct path_model){ .spacing = 0 };
@@ -34,6 +41,37 @@ void iw_sctp_model_free(struct path *p)
 	p->model = NULL;
 	p->cc.bbr = NULL;
 	p->cc.pacing = 0;
+}
+
+static void use(struct iw_sctp_assoc *a, const struct iw_sctp_cc_ops *cc)
+{
+	for (unsigned i = 0; i < a->npaths && cc != a->cc; i++)
+		iw_sctp_model_free(&a->paths[i]);
+	a->cc = cc;
+}
+
+void iw_sctp_set_cc(struct iw_sctp_assoc *a, const struct iw_sctp_cc_ops *cc)
+{
+	a->cc_auto = cc == &iw_sctp_cc_auto;
+	if (!a->cc_auto)
+		use(a, cc);
+	else if (!a->cc || !a->cc->models)
+		use(a, &iw_sctp_cc_cubic);
+}
+
+/*
+ * The lowest round-trip time of a path only falls. So a path that proves to be short returns to
+ * cubic, once, and only a change of the path leads to bbr again.
+ */
+void iw_sctp_choose_cc(struct iw_sctp_assoc *a, bool lost)
+{
+	const struct path *p;
+
+	if (!a->cc_auto)
+		return;
+	p = iw_sctp_data_path(a);
+	if (p->rtt_samples >= (lost ? 1 : TRIP_SAMPLES))
+		use(a, p->rtt_min > LONG_TRIP ? &iw_sctp_cc_bbr : &iw_sctp_cc_cubic);
 }
 
 static struct rate_mark *mark_at(struct path_model *m, unsigned i)
@@ -57,7 +95,7 @@ void iw_sctp_rate_sent(struct path *p, uint32_t octets, uint64_t now)
 
 	if (!m)
 		return;
-	if (p->nflight == 0)
+	if (p->nflight == 0 || m->first_sent_at == 0)
 		m->first_sent_at = m->delivered_at = now;
 	if (m->idle_from && (now - m->idle_from) * APP_LIMITED > p->srtt)
 		m->limited_until = m->delivered + p->flight + 1;

@@ -217,6 +217,7 @@ static void end_ack(struct iw_sctp_assoc *a, const struct acked *t)
 		if (p->sample) {
 			iw_sctp_rtt(p, p->sample);
 			p->rtt_seq = q->next;
+			iw_sctp_choose_cc(a, false);
 		}
 		if (p->newly) {
 			p->one_packet = false;

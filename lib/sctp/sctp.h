@@ -156,7 +156,7 @@ struct iw_sctp_cfg {
 	 */
 	uint32_t dtls_overhead;
 	uint32_t assocs_max; /* associations at the same time; further ones are refused (cause 4) */
-	const struct iw_sctp_cc_ops *cc; /* NULL: iw_sctp_cc_rfc9260 */
+	const struct iw_sctp_cc_ops *cc; /* cc.h; NULL: iw_sctp_cc_rfc9260 */
 	/*
 	 * Packets sent at once when the window opens; the rest is paced over the round trip. 0: 4
 	 * (Max.Burst). Set it higher for a carrier with segmentation offload.
@@ -357,7 +357,7 @@ struct iw_sctp_facts {
 	uint64_t acked_octets;         /* user data of the acknowledged chunks */
 	uint64_t received, duplicates; /* DATA chunks received for the first time, and again */
 	uint64_t fast_retransmits, timeouts, tail_probes;
-	const char *cc; /* the controller's name */
+	const char *cc; /* the name of the controller in use, never "auto" */
 	size_t memory;  /* octets allocated for the association now */
 };
 /* Copies the current facts of the association. */

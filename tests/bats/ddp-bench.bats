@@ -537,6 +537,11 @@ refused() {
         assert_jsonl '.[0] | [.rev, has("rx_markers") or has("emss_octets") or has("large_fpdus") or has("rtr")]' '[2,false]'
         assert_jsonl '.[0] | .streams_out >= 1 and (.addresses[0] | .path_mtu_octets >= 1200 and .srtt_ns > 0) and .mulpdu_octets < .addresses[0].path_mtu_octets' true
     done
+    for cc in '' --cc=auto; do # loopback: the round trip is below 1 ms
+        bench write -t udp --udp-port "$PORT" "${SHORT[@]}" --json --interval 0 $cc
+        assert_status 0
+        assert_jsonl '.[0] | [.client.cc, .server.cc]' '["cubic","cubic"]'
+    done
     bench write -t udp --udp-port "$PORT" "${SHORT[@]}" --interval 0
     assert_status 0
     assert_output_has ' udp, enhanced (RFC 6581), CRC on, MULPDU '
@@ -545,7 +550,7 @@ refused() {
     assert_output_lacks 'MPA'
     bench write -t udp --udp-port "$PORT" "${SHORT[@]}" --cc reno
     assert_status 2
-    assert_stderr_has '--cc reno: not known for -t udp; expected bbr, cubic or rfc9260'
+    assert_stderr_has '--cc reno: not known for -t udp; expected auto, bbr, cubic or rfc9260'
 }
 
 @test "stag compares a million registrations with a thousand" {

@@ -137,6 +137,16 @@ did() {
     assert_jsonl '[.[].lost > 0] | any' true
 }
 
+@test "--cc auto, the default, is bbr on a path of 20 ms" {
+    relay_start --link delay=10ms
+    serve_in right ddp-bench --listen -t udp -p "$PORT" --bind '*'
+    run_in left ddp-bench "$RIGHT_IP" write -t udp -p "$PORT" -s 64K --time 1s --warmup 0 --json --interval 0
+    assert_status 0
+    assert_jsonl '.[0] | [.verified, .client.cc]' '[true,"bbr"]'
+    serve_end
+    relay_end
+}
+
 # A frame of another length holds no message, or several. The delay is long because a process that
 # is stalled for about that time also delays its messages.
 @test "a lost message delays its own DDP stream and not the other seven; on a TCP connection it delays all" {

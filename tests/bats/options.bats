@@ -51,7 +51,7 @@ END
 @test "options that would have no effect are refused" {
     refused '--depth 4: pingpong has one message outstanding' ddp-bench 127.0.0.1 pingpong --depth 4
     refused '--plot "x.png": pictures are SVG' ddp-bench 127.0.0.1 write --plot x.png
-    refused '--cc reno: not known for -t udp; expected bbr, cubic or rfc9260' ddp-bench 127.0.0.1 write -t udp --cc reno
+    refused '--cc reno: not known for -t udp; expected auto, bbr, cubic or rfc9260' ddp-bench 127.0.0.1 write -t udp --cc reno
     refused '--interface: does not apply to the test xdp, which makes no connection; leave it out' ddp-bench xdp -I v0
     refused '--bind: does not apply to the test xdp' ddp-bench xdp -b 127.0.0.1
     refused '--port: does not apply to the test xdp' ddp-bench xdp -p 1
