@@ -72,7 +72,7 @@ void iw_sctp_cc_init(struct iw_sctp_cc *c, uint32_t pmdcs, bool ipv4);
  * DATA was sent, so ssthresh keeps the window reached.
  */
 void iw_sctp_cc_idle(struct iw_sctp_cc *c, bool first);
-/* Returns the one named "auto", "rfc9260", "cubic" or "bbr"; NULL: there is none of that name. */
+/* Returns the one named "auto", "rfc9260", "cubic" or "bbr"; NULL: not found. */
 const struct iw_sctp_cc_ops *iw_sctp_cc_find(const char *name);
 
 #endif
