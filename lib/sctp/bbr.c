@@ -72,7 +72,7 @@ static uint64_t trip(const struct iw_sctp_bbr *b)
 	return IW_MAX(b->rtt_min, RTT_LEAST);
 }
 
-/* The octets sent in ns at that rate. Rates below 2^33 and times below 2^40 ns fit 64 bits. */
+/* The octets sent in ns at that rate. Rates below 2^37 and times below 2^36 ns fit 64 bits. */
 static uint64_t octets_in(uint64_t rate, uint64_t ns)
 {
 	return rate * (ns / 1000) / 1000000;
@@ -123,11 +123,15 @@ static void learn_rate(struct iw_sctp_bbr *b, const struct iw_sctp_cc_sample *s)
 		b->rate_max[0] = IW_MAX(b->rate_max[0], s->rate);
 }
 
-/* The draft's "extra acked": what arrives at once above the rate must not stop the sender. */
+/*
+ * Octets acknowledged above the expected number (the draft's extra_acked) enlarge the window, so
+ * that acknowledgements in bursts do not stop the sender.
+ */
 static void learn_extra(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 {
 	struct iw_sctp_bbr *b = c->bbr;
-	uint64_t rate = rate_now(b), expected = octets_in(rate, ack->now - b->acks_at), extra;
+	uint64_t rate = rate_now(b), since = IW_MIN(ack->now - b->acks_at, IW_SEC(60));
+	uint64_t expected = octets_in(rate, since), extra;
 
 	if (b->acks <= expected || b->acks_at == 0) {
 		b->acks = expected = 0;
@@ -157,8 +161,11 @@ static void enter(struct iw_sctp_bbr *b, enum iw_sctp_bbr_state state, uint64_t 
 static void enter_down(struct iw_sctp_bbr *b, uint64_t now)
 {
 	enter(b, IW_SCTP_BBR_DOWN, now);
-	b->rate_max[1] = b->rate_max[0];
-	b->rate_max[0] = 0;
+	/* A cycle in which the user limited the rate says nothing about the path. */
+	if (b->rate_max[0] > 0) {
+		b->rate_max[1] = b->rate_max[0];
+		b->rate_max[0] = 0;
+	}
 	b->random = b->random * 1664525u + 1013904223u;
 	b->cruise_rounds = CRUISE_ROUNDS + (b->random >> 30);
 }
@@ -305,7 +312,9 @@ static void learn_rtt(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 		b->rtt_min = s->rtt;
 		b->rtt_min_at = ack->now;
 	}
-	if (expired && b->state != IW_SCTP_BBR_RTT && b->rtt_min > RTT_LEAST) {
+	/* With less in flight, as after idle time, no queue of this path is in the sample. */
+	if (expired && b->state != IW_SCTP_BBR_RTT && b->rtt_min > RTT_LEAST &&
+	    ack->flight_before > IW_MAX(product(b, 50), window_min(c))) {
 		enter(b, IW_SCTP_BBR_RTT, ack->now);
 		b->rtt_until = 0;
 	}

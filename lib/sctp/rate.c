@@ -16,25 +16,6 @@
 #define LONG_TRIP    IW_MSEC(1)
 #define TRIP_SAMPLES 3 /* the first may include the start of a process */
 
-struct path_model *iw_sctp_model(struct path *p)
-{
-	struct iw_sctp_assoc *a = p->a;
-
-	if (p->model)
-		return p->model;
-	p->model = iw_mem_alloc(a->s->cfg.mem, sizeof(*p->model));
-	if (!p->model) {
-		a->cc = &iw_sctp_cc_cubic;
-		a->cc_auto = false;
-		return NULL;
-	}
-	*p->model = (struct path_model){ .spacing = 0 };
-	a->s->jitter = a->s->jitter * 1664525u + 1013904223u;
-	iw_sctp_bbr_init(&p->model->bbr, a->s->jitter);
-	p->cc.bbr = &p->model->bbr;
-	return p->model;
-}
-
 void iw_sctp_model_free(struct path *p)
 {
 	iw_mem_free(p->a->s->cfg.mem, p->model, sizeof(*p->model));
@@ -48,6 +29,25 @@ static void use(struct iw_sctp_assoc *a, const struct iw_sctp_cc_ops *cc)
 	for (unsigned i = 0; i < a->npaths && cc != a->cc; i++)
 		iw_sctp_model_free(&a->paths[i]);
 	a->cc = cc;
+}
+
+struct path_model *iw_sctp_model(struct path *p)
+{
+	struct iw_sctp_assoc *a = p->a;
+
+	if (p->model)
+		return p->model;
+	p->model = iw_mem_alloc(a->s->cfg.mem, sizeof(*p->model));
+	if (!p->model) {
+		use(a, &iw_sctp_cc_cubic);
+		a->cc_auto = false;
+		return NULL;
+	}
+	*p->model = (struct path_model){ .spacing = 0 };
+	a->s->jitter = a->s->jitter * 1664525u + 1013904223u;
+	iw_sctp_bbr_init(&p->model->bbr, a->s->jitter);
+	p->cc.bbr = &p->model->bbr;
+	return p->model;
 }
 
 void iw_sctp_set_cc(struct iw_sctp_assoc *a, const struct iw_sctp_cc_ops *cc)
