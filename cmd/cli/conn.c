@@ -27,7 +27,7 @@ enum {
 
 /* clang-format off */
 static const struct argp_option options[] = {
-	{ "cc", KEY_CC, "NAME", 0, "Congestion control: over tcp one that the kernel has (default the system's); over udp, raw and xdp auto (default: bbr for round trips above 1 ms, else cubic), bbr, cubic or rfc9260", 0 },
+	{ "cc", KEY_CC, "NAME", 0, "Congestion control: over tcp one that the kernel has (default the system's); over udp, raw and xdp auto (default: bbr if a round trip takes more than 1 ms, else cubic), bbr, cubic or rfc9260", 0 },
 	{ "mulpdu", KEY_MULPDU, "auto|emss|N", 0,
 	  "Longest DDP segment: auto (default) lets an FPDU span TCP segments; emss fits each FPDU into one TCP segment,"
 	  " as hardware needs; N is an upper bound in octets (" IW_CLI_TEXT(IW_MULPDU_MIN) " to " IW_CLI_TEXT(IW_MULPDU_MAX) ")", 0 },
