@@ -31,14 +31,19 @@ load net
     assert_jsonl '.[0].figures | map(.ratio > 0 and .ratio == .values[0].ratio and (.values | length == 1)) | all' true
 }
 
-# bats test_tags=all
-@test "scripts/bench compares with the congestion control that is faster for TCP by the median" {
+# Skips the test unless iperf3 can run with cubic and with bbr, between namespaces.
+require_cubic_and_bbr() {
     local has
 
     require_tool iperf3 chrt
     require_netns
     has=$(tr ' ' '\n' </proc/sys/net/ipv4/tcp_available_congestion_control | grep -cxE 'cubic|bbr')
     [ "$has" -eq 2 ] || skip 'needs bbr: cubic and bbr are not both here'
+}
+
+# bats test_tags=all
+@test "scripts/bench compares with the congestion control that is faster for TCP by the median" {
+    require_cubic_and_bbr
     cd "$BATS_TEST_TMPDIR" || return 1
     # A simulated iperf3 that has two speeds with cubic and one with bbr, and takes no time.
     mkdir bin
@@ -202,12 +207,7 @@ rejected() {
 
 # bats test_tags=all
 @test "scripts/bench does not use a run of iperf3 with another congestion control" {
-    local has
-
-    require_tool iperf3 chrt
-    require_netns
-    has=$(tr ' ' '\n' </proc/sys/net/ipv4/tcp_available_congestion_control | grep -cxE 'cubic|bbr')
-    [ "$has" -eq 2 ] || skip 'needs bbr: cubic and bbr are not both here'
+    require_cubic_and_bbr
     cd "$BATS_TEST_TMPDIR" || return 1
     # A simulated iperf3 whose second run with cubic is with reno.
     mkdir bin
