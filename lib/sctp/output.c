@@ -298,6 +298,10 @@ static void put_chunk(struct packet *k, struct iw_sctp_assoc *a, uint64_t seq)
 	if (c->hdr_len)
 		put_octets(k, c->hdr, c->hdr_len);
 	for (unsigned i = 0; rest > 0; i++) {
+		const uint8_t *ahead = (const uint8_t *)c->vec[i].base + c->vec[i].len;
+
+		for (size_t at = 0; at < c->vec[i].len; at += 64)
+			__builtin_prefetch(ahead + at);
 		rest -= c->vec[i].len;
 		if (c->in_place && rest == 0 && pad == 0 && c->vec[i].len >= COPY_MIN) {
 			k->rest = c->vec[i].base;
