@@ -163,8 +163,13 @@ far_scp_cubic() { far_scp cubic; }
 far_scp_bbr() { far_scp bbr; }
 far_rsync_bbr() { far_rsync bbr; }
 far_iperf_bbr() { far_iperf bbr; }
-far_rsync_cubic() { if ((i)); then value=; else far_rsync cubic; fi; }
-far_iperf_cubic() { if ((i)); then value=; else far_iperf cubic; fi; }
+far_rsync_cubic() { far_once far_rsync cubic; }
+far_iperf_cubic() { far_once far_iperf cubic; }
+
+# far_once CMD...: runs it in the first round; no value in the others
+far_once() {
+	if [ "$round" -eq 1 ]; then "$@"; else value=; fi
+}
 
 far_file() {
 	local pairs=$((pairs < 3 ? pairs : 3))
