@@ -25,8 +25,8 @@ cost() {
 	P30) echo $((pairs * 4 * run)) ;;
 	P31) echo $((pairs * 2 * run)) ;;
 	P32 | P32m) echo $((pairs * 40 + 10)) ;;
-	P14) echo $((pairs * 2 * 2 * run)) ;;
-	P14u | P15 | P15u | P16) echo $((pairs * 2 * run)) ;;
+	P14 | P14u) echo $((pairs * 2 * 2 * run)) ;;
+	P15 | P15u | P16) echo $((pairs * 2 * run)) ;;
 	P33) echo $((pairs * 3 * (seconds + 1))) ;;
 	P12 | P12u) echo 15 ;;
 	plot) [ -z "$quick" ] && echo 170 || echo 8 ;;
