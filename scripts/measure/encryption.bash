@@ -87,8 +87,8 @@ tls_s_client() {
 dtls_ours() { locked ours_over udp write; }
 dtls_plain() { ours_over udp write; }
 
-# connects OPTION... -- OPTION...: of the server, of the client. The listener must have accepted
-# every connection.
+# connects OPTION... -- OPTION...: the options of the server, then those of the client. The
+# listener must have accepted every connection.
 connects() {
 	local program=$build/tests/connects/connects theirs=()
 

@@ -22,7 +22,7 @@ def verdict(figure):
 
 
 def terminal(document):
-    """Returns the lines of the table and of what belongs to it."""
+    """Returns the lines on the machine, those of the table, and the remarks."""
     yield from machine_lines(document)
     yield ""
     width = max([46, *(len(figure["what"]) for figure in document["figures"])])
