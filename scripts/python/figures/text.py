@@ -96,14 +96,15 @@ def ran_with(document):
 def ended_lines(document):
     """One line for each figure with runs that were ended at their time limit."""
     for figure in document["figures"]:
-        sides = [name for key, name in (("ours_ended", "ours"), ("peer_ended", "the peer"))
-                 if key in figure]
+        sides = {name: figure[key] for key, name in (("ours_ended", "ours"),
+                                                     ("peer_ended", "the peer")) if key in figure}
         if sides:
-            bound = {"ours": "the true ratio is at least this one",
-                     "the peer": "the true ratio is at most this one"}.get(
-                         " and ".join(sides), "the ratio says nothing")
-            yield (f"{figure['id']}: {' and '.join(sides)} had not ended at the time limit in some "
-                   f"of {len(figure['values'])} rounds; {bound}")
+            counts = " and ".join(f"{name} in {count}" for name, count in sides.items())
+            bound = {("ours",): "the true ratio is at least this one",
+                     ("the peer",): "the true ratio is at most this one"}.get(
+                         tuple(sides), "the ratio says nothing")
+            yield (f"{figure['id']}: runs that were ended at the time limit: {counts} of "
+                   f"{len(figure['values'])} rounds; {bound}")
 
 
 def table_line(figure, width):
