@@ -175,7 +175,7 @@ bench_file() {
     assert_status 0
     assert_output_has 'P1       tcp / iperf3                                     50.0 Gb/s    40.0 Gb/s   1.30 (1.10..1.50)    >= 1.2   pass'
     # One measurement has no range.
-    assert_output_has 'us      1.00                 <= 1.05  pass'
+    assert_output_has 'us     1.00                 <= 1.05  pass'
     grep -qF '| P1 | tcp / iperf3 | 50.0 Gb/s | 40.0 Gb/s | 1.30 (1.10 to 1.50) | >= 1.2 |  |' now.md || fail_with 'the page lacks P1'
     # One file: a picture of each figure, and nothing from elsewhere.
     svg=$(grep -o '<svg[^>]*aria-label="[^"]*"' now.html)
