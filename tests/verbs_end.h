@@ -19,16 +19,10 @@
 
 #include <iwarp/verbs.h>
 
+#include "conn_param.h"
+
 #define MS(n)   ((uint64_t)(n)*1000000u)
 #define END_WCS 4096
-
-/* Both sets of attributes of a connection. */
-struct conn_param {
-	struct iw_endpoint_attr at;
-	struct iw_protocol_attr protocol;
-};
-#define CONN_PARAM_SIZES                                                                           \
-	.at.size = sizeof(struct iw_endpoint_attr), .protocol.size = sizeof(struct iw_protocol_attr)
 
 struct end {
 	struct iw_ctx *ctx;

@@ -87,8 +87,8 @@ tls_s_client() {
 dtls_ours() { locked ours_over udp write; }
 dtls_plain() { ours_over udp write; }
 
-# connects OPTION... -- OPTION...: of the server, of the client. The listener must have accepted
-# every connection.
+# connects OPTION... -- OPTION...: the options of the server, then those of the client. The
+# listener must have accepted every connection.
 connects() {
 	local program=$build/tests/connects/connects theirs=()
 
@@ -197,18 +197,12 @@ encryption_needs() {
 }
 
 ssh_files() {
-	local d
-
 	if [ "$1" = P32 ]; then
 		what=file ssh_octets=$file_octets
 		head -c "$file_octets" /dev/urandom >"$shm/src/file"
 	else
 		what=small ssh_octets=$((small_count * 4096))
-		mkdir "$shm/src/small"
-		for ((d = 0; d < small_count; d += 1000)); do
-			mkdir "$shm/src/small/$d"
-			head -c $((1000 * 4096)) /dev/urandom | split -b 4096 -a 3 -d - "$shm/src/small/$d/f"
-		done
+		small_files small "$small_count"
 	fi
 	rounds "$1" veth ssh ours scp rsync
 	rm -rf "$shm/src/$what" "$shm/dst/$what"

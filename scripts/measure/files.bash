@@ -178,8 +178,19 @@ choose_mover() {
 	done
 }
 
+# small_files NAME COUNT: makes files of 4 KiB below src/NAME, 1,000 in each folder
+small_files() {
+	local i
+
+	mkdir "$shm/src/$1"
+	for ((i = 0; i < $2; i += 1000)); do
+		mkdir "$shm/src/$1/$i"
+		head -c $((1000 * 4096)) /dev/urandom | split -b 4096 -a 3 -d - "$shm/src/$1/$i/f"
+	done
+}
+
 files() {
-	local i d
+	local i
 
 	wanted P7 || wanted P13 || return
 	if [ -z "$have_veth" ] || ! make_files; then
@@ -200,11 +211,7 @@ files() {
 		rm -f "$shm/src/file" "$shm/dst/file"
 	fi
 	if wanted P13 && command -v nc >/dev/null; then
-		mkdir "$shm/src/many"
-		for ((d = 0; d < file_count; d += 1000)); do
-			mkdir "$shm/src/many/$d"
-			head -c $((1000 * 4096)) /dev/urandom | split -b 4096 -a 3 -d - "$shm/src/many/$d/f"
-		done
+		small_files many "$file_count"
 		with_each_cc P13 'tar through nc' veth over @CC@ ours_files many -- over @CC@ with_tar
 	elif wanted P13; then
 		skip P13 'needs nc'

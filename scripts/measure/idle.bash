@@ -48,33 +48,40 @@ idle() {
 	mkdir "$work/idle"
 	"$build/ddp-recv" -q --timeout 300s --max-connections 20000 -p "$port" "$work/idle" 2>"$work/server" &
 	server=$! pid=$!
-	await_listener || give_up ddp-recv "$work/server" || return
+	await_listener || {
+		give_up ddp-recv "$work/server"
+		failed="$failed P12"
+		return
+	}
 	before=$(resident $pid)
 	rm -f "$work/held"
 	hold_idle $want 2>/dev/null &
 	holder=$!
-	for ((i = 0; i < 2000; i++)); do
-		[ ! -e "$work/held" ] || break
-		sleep 0.1
-	done
+	await 200 test -e "$work/held"
 	after=$(resident $pid)
 	held=$(ss -Htn state established "( sport = :$port )" | wc -l)
 	kill -KILL -- "-$holder" 2>/dev/null
 	wait $holder 2>/dev/null
 	end TERM
+	idle_result P12 "$held" $want "$before" "$after"
+}
+
+# idle_result ID HELD WANT BEFORE AFTER: appends the growth of the memory for each connection to
+# $work/series; the figure fails if fewer than WANT were held
+idle_result() {
 	say ''
-	if [ "$held" -lt $want ]; then
-		run_failed "P12: $held of $want connections were held" "$work/server"
-		failed="$failed P12"
+	if [ "$2" -lt "$3" ]; then
+		run_failed "$1: $2 of $3 were held, which" "$work/server"
+		failed="$failed $1"
 		return
 	fi
-	jq -nc --argjson before "$before" --argjson after "$after" --argjson held "$held" \
-		'{ id: "P12", idle: { before: $before, after: $after, held: $held, each: (($after - $before) / $held) } }' >>"$work/series"
+	jq -nc --arg id "$1" --argjson held "$2" --argjson before "$4" --argjson after "$5" \
+		'{ $id, idle: { $before, $after, $held, each: (($after - $before) / $held) } }' >>"$work/series"
 }
 
 # The same Private Data as above, without the frame of the MPA Request.
 idle_udp() {
-	local want=5000 before after pid i held=0
+	local want=5000 before after pid held
 
 	wanted P12u || return 0
 	if [ ! -x "$build/tests/crowd/crowd" ]; then
@@ -88,30 +95,21 @@ idle_udp() {
 	mkdir "$work/idle-udp"
 	"$build/ddp-recv" -q -t udp --udp-port "$port" --timeout 300s --max-connections 20000 -p "$port" "$work/idle-udp" 2>"$work/server" &
 	server=$! pid=$!
-	for ((i = 0; i < 100; i++)); do
-		[ -z "$(ss -Hnlu "sport = :$port")" ] || break
-		sleep 0.1
-	done
+	via=udp udp_port=$port await_listener || {
+		give_up ddp-recv "$work/server"
+		failed="$failed P12u"
+		return
+	}
 	before=$(resident $pid)
 	# shellcheck disable=SC2059
 	printf "${hello#*x00\\x35}" | "$build/tests/crowd/crowd" 127.0.0.1 "$port" "$port" $want >"$work/crowd" 2>>"$work/server" &
 	client=$!
-	for ((i = 0; i < 1200; i++)); do
-		[ ! -s "$work/crowd" ] || break
-		sleep 0.1
-	done
+	await 120 test -s "$work/crowd"
 	after=$(resident $pid)
 	held=$(sed -n 's/^held //p' "$work/crowd")
 	kill -INT -- "-$client" 2>/dev/null
 	wait $client 2>/dev/null
 	client=
 	end TERM
-	say ''
-	if [ "${held:-0}" -lt $want ]; then
-		run_failed "P12u: ${held:-0} of $want associations were held" "$work/server"
-		failed="$failed P12u"
-		return
-	fi
-	jq -nc --argjson before "$before" --argjson after "$after" --argjson held "$held" \
-		'{ id: "P12u", idle: { before: $before, after: $after, held: $held, each: (($after - $before) / $held) } }' >>"$work/series"
+	idle_result P12u "${held:-0}" $want "$before" "$after"
 }

@@ -17,7 +17,7 @@
 # L4: a file of 200 MiB from tmpfs to tmpfs through 200 Mb/s with a queue of 1.5 MiB, a round trip
 # of 60 ms and 0.5 % random loss in each direction: ddp-send -t udp with its defaults beside scp,
 # rsync -e ssh and iperf3 -F, with cubic and with bbr, at most three rounds. The time is that of the
-# whole command. A command that has not ended after 90 s is ended, and has that time: the ratio is
+# whole command. A command that has not ended after 60 s is ended, and has that time: the ratio is
 # then a bound. rsync and iperf3 run only once with cubic, because they give no figure.
 #
 # The pieces of scripts/bench share their variables:
@@ -101,7 +101,7 @@ head_of_line() {
 
 # --- a file over a long path (L4) ----------------------------------------------------------------
 
-far_octets=$((200 << 20)) far_limit=90
+far_octets=$((200 << 20)) far_limit=60
 [ -z "$quick" ] || far_octets=$((2 << 20)) far_limit=20
 
 # far_run NAME CMD...: moves src/far with this client. A client that has not ended after $far_limit
@@ -163,8 +163,13 @@ far_scp_cubic() { far_scp cubic; }
 far_scp_bbr() { far_scp bbr; }
 far_rsync_bbr() { far_rsync bbr; }
 far_iperf_bbr() { far_iperf bbr; }
-far_rsync_cubic() { if ((i)); then value=; else far_rsync cubic; fi; }
-far_iperf_cubic() { if ((i)); then value=; else far_iperf cubic; fi; }
+far_rsync_cubic() { far_once far_rsync cubic; }
+far_iperf_cubic() { far_once far_iperf cubic; }
+
+# far_once CMD...: runs it in the first round; no value in the others
+far_once() {
+	if [ "$round" -eq 1 ]; then "$@"; else value=; fi
+}
 
 far_file() {
 	local pairs=$((pairs < 3 ? pairs : 3))

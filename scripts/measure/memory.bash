@@ -138,7 +138,7 @@ fast_path() {
 
 # Plots all powers of two from 1 octet to 1 MiB.
 pictures() {
-	local via mode file limit=180 each=1s
+	local via mode file limit=120 each=500ms
 
 	wanted plot || return 0
 	if ! command -v gnuplot >/dev/null; then

@@ -39,14 +39,21 @@ hold() {
 	disown
 }
 
-held() {
-	local i
+# await SECONDS CMD...: runs CMD every 20 ms until it succeeds; fails after that time
+await() {
+	local i n=$(($1 * 50))
+	shift
 
-	for ((i = 0; i < 200; i++)); do
-		[ "$(cat "/proc/$1/comm" 2>/dev/null)" = sleep ] && return 0
+	for ((i = 0; i < n; i++)); do
+		! "$@" || return 0
 		sleep 0.02
 	done
 	return 1
+}
+
+# True if the process that `hold` started is in its namespace.
+held() {
+	[ "$(cat "/proc/$1/comm" 2>/dev/null)" = sleep ]
 }
 
 in_left=
@@ -56,7 +63,7 @@ far_ip=10.77.2.2 # reached through the relay
 right_ip=10.77.1.2
 
 make_places() {
-	local user=() prefix='' i
+	local user=() prefix=''
 
 	if [ "$(id -u)" -ne 0 ]; then
 		user=(--user --map-root-user)
@@ -65,11 +72,11 @@ make_places() {
 	unshare "${user[@]}" --net true 2>/dev/null || return 1
 	hold '' "${user[@]}" --net
 	left_pid=$!
-	held "$left_pid" || return 1
+	await 4 held "$left_pid" || return 1
 	[ ${#user[@]} -eq 0 ] || prefix="nsenter --user --preserve-credentials -t $left_pid"
 	hold "$prefix" --net
 	right_pid=$!
-	held "$right_pid" || return 1
+	await 4 held "$right_pid" || return 1
 	in_left="nsenter $enter -t $left_pid --net"
 	in_right="nsenter $enter -t $right_pid --net"
 	{
@@ -79,11 +86,11 @@ make_places() {
 			$in_left ip link set lo up && $in_right ip link set lo up &&
 			$in_left ip link set bench0 up && $in_right ip link set bench1 up
 	} || return 1
-	for ((i = 0; i < 200; i++)); do
-		$in_left ip -o link show bench0 | grep -q LOWER_UP && $in_right ip -o link show bench1 | grep -q LOWER_UP && return 0
-		sleep 0.02
-	done
-	return 1
+	await 4 veth_up
+}
+
+veth_up() {
+	$in_left ip -o link show bench0 | grep -q LOWER_UP && $in_right ip -o link show bench1 | grep -q LOWER_UP
 }
 
 have_veth=yes
@@ -100,7 +107,7 @@ make_bad_link() {
 	[ "$(id -u)" -eq 0 ] || prefix="nsenter --user --preserve-credentials -t $left_pid"
 	hold "$prefix" --net
 	middle_pid=$!
-	held "$middle_pid" || return 1
+	await 4 held "$middle_pid" || return 1
 	in_middle="nsenter $enter -t $middle_pid --net"
 	for side in left right; do
 		at=in_$side
@@ -114,17 +121,11 @@ make_bad_link() {
 
 # bad_link OPTION...: the options of ddp-impair
 bad_link() {
-	local i
-
 	: >"$work/relay"
 	# shellcheck disable=SC2086
 	$in_middle "$build/ddp-impair" --json --seed 1 --seconds 600 --between left,right "$@" </dev/null >"$work/relay" 2>&1 &
 	spinners="$spinners $!"
-	for ((i = 0; i < 250; i++)); do
-		! grep -q 'relaying between' "$work/relay" || return 0
-		sleep 0.02
-	done
-	run_failed relay "$work/relay"
+	await 5 grep -q 'relaying between' "$work/relay" || run_failed relay "$work/relay"
 }
 
 # place veth|bad|lo: sets `from` and `to` (the commands that enter the client's and the server's

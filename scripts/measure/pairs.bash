@@ -56,6 +56,13 @@ both_other() {
 
 # --- pairs and rounds ----------------------------------------------------------------------------
 
+# all_measured ID N: fails, and adds ID to $failed, unless N is the number of wanted pairs
+all_measured() {
+	[ "$2" -lt "$pairs" ] || return 0
+	failed="$failed $1"
+	return 1
+}
+
 # pair N OURS... -- PEER...: runs pair N, whose number determines the order; our value in $a, the
 # peer's in $b, that of the other build in $c
 pair() {
@@ -97,27 +104,24 @@ series() {
 		list="$list{\"ours\":$a,\"peer\":$b${c:+,\"other\":$c}}"
 	done
 	say ''
-	if ((i < pairs)); then
-		failed="$failed $id"
-		return
-	fi
+	all_measured "$id" $i || return 0
 	jq -c --arg id "$id" -s '{ id: $id, pairs: . }' <<<"$list" >>"$work/series"
 }
 
 # rounds ID PLACE PREFIX NAME...: runs PREFIX_NAME for each NAME in turn, and PREFIX_ours of the
-# other build, in every second round in reverse order. Appends {id, rounds: [{NAME: value}]} to
-# $work/series.
+# other build, in every second round in reverse order. They may read $round, the number of the
+# round from 1. Appends {id, rounds: [{NAME: value}]} to $work/series.
 rounds() {
-	local id=$1 where=$2 prefix=$3 i name order one list=
+	local id=$1 where=$2 prefix=$3 round name order one list=
 	shift 3
 
 	place "$where"
-	for ((i = 0; i < pairs; i++)); do
+	for ((round = 1; round <= pairs; round++)); do
 		order="$*${beside:+ other}"
-		! ((i % 2)) || order=$(tr ' ' '\n' <<<"$order" | tac)
+		((round % 2)) || order=$(tr ' ' '\n' <<<"$order" | tac)
 		one=
 		for name in $order; do
-			say "$id: round $((i + 1)) of $pairs, $name"
+			say "$id: round $round of $pairs, $name"
 			if [ "$name" = other ]; then
 				other "${prefix}_ours"
 			else
@@ -128,10 +132,7 @@ rounds() {
 		list="$list{${one#,}}"
 	done
 	say ''
-	if ((i < pairs)); then
-		failed="$failed $id"
-		return
-	fi
+	all_measured "$id" $((round - 1)) || return 0
 	jq -c --arg id "$id" -s '{ id: $id, rounds: . }' <<<"$list" >>"$work/series"
 }
 
@@ -179,10 +180,7 @@ with_each_cc() {
 		[ -n "${ccs// /}" ] || break
 	done
 	say ''
-	if ((i < pairs)); then
-		failed="$failed $id"
-		return
-	fi
+	all_measured "$id" $i || return 0
 	jq -c --arg id "$id" --arg peer "$name" --arg ccs "$ccs" -s 'def median: sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2;
 		map(select(.cc as $cc | $ccs | split("[ \n]+"; null) | index($cc)))
 		| (group_by(.cc) | map({ (.[0].cc): map(.peer.bits_per_second) | median }) | add) as $peers

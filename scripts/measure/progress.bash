@@ -14,7 +14,8 @@ cost() {
 	P3u | P4 | P8 | P8awake | P9 | L1) echo $((pairs * 2 * run)) ;;
 	L1b) echo $((pairs * 3 * run)) ;;
 	L2 | L2b) echo $((pairs * (2 * seconds + 3))) ;;
-	L4) [ -z "$quick" ] && echo 580 || echo 60 ;;
+	# at most three rounds, with scp and cubic up to the time limit; two more runs up to it
+	L4) [ -z "$quick" ] && echo $(((pairs < 3 ? pairs : 3) * 110 + 135)) || echo 60 ;;
 	L3) echo 10 ;;
 	# P5m, P6 and P6m come from the same run, P10 from the run of P1
 	P5) [ -z "$quick" ] && echo 120 || echo 20 ;;
@@ -24,12 +25,13 @@ cost() {
 	P11) echo 8 ;;
 	P30) echo $((pairs * 4 * run)) ;;
 	P31) echo $((pairs * 2 * run)) ;;
-	P32 | P32m) echo $((pairs * 40 + 10)) ;;
-	P14) echo $((pairs * 2 * 2 * run)) ;;
-	P14u | P15 | P15u | P16) echo $((pairs * 2 * run)) ;;
+	P32) echo $((pairs * 16 + 5)) ;;
+	P32m) echo $((pairs * 9 + 5)) ;;
+	P14 | P14u) echo $((pairs * 2 * 2 * run)) ;;
+	P15 | P15u | P16) echo $((pairs * 2 * run)) ;;
 	P33) echo $((pairs * 3 * (seconds + 1))) ;;
 	P12 | P12u) echo 15 ;;
-	plot) [ -z "$quick" ] && echo 170 || echo 8 ;;
+	plot) [ -z "$quick" ] && echo 95 || echo 8 ;;
 	esac
 }
 

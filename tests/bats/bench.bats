@@ -85,6 +85,43 @@ EOF
     assert_jsonl '.[0] | [.failed, .skipped]' '[["P7"],[]]'
 }
 
+# bats test_tags=all
+@test "scripts/bench measures small messages, set-ups and a thousand connections" {
+    require_tool iperf3 jq
+    require_netns
+    ulimit -n 4096 || skip 'needs 4,096 open files'
+    IW_TIMEOUT=150 run_here "$IW_TOP/scripts/bench" --quick --only P14,P14u,P15,P15u,P16 --out "$BATS_TEST_TMPDIR/bench.json"
+    [ "$status" -le 1 ] || fail_with 'bench does not run'
+    output=$(cat "$BATS_TEST_TMPDIR/bench.json")
+    assert_jsonl '.[0] | [.failed, .skipped, (.figures | map(.id))]' '[[],[],["P14","P14u","P15","P15u","P16","P16f"]]'
+    assert_jsonl '.[0].figures | map(.ours > 0 and .peer > 0 and .ratio > 0) | all' true
+    assert_jsonl '.[0].figures[] | select(.id == "P16f") | .ours <= 1' true
+}
+
+@test "scripts/bench makes no figure of a run whose data is not verified" {
+    local build=$BATS_TEST_TMPDIR/build tool
+
+    require_tool iperf3 jq
+    require_netns
+    # A ddp-bench that reports wrong data.
+    mkdir "$build"
+    for tool in ddp-recv ddp-send ddp-impair; do ln -s "$IW_BUILD/$tool" "$build/$tool"; done
+    cat >"$build/ddp-bench" <<EOF
+#!/bin/bash
+set -o pipefail
+case " \$* " in
+*' --json '*) "$IW_BUILD/ddp-bench" "\$@" | sed 's/"verified":true/"verified":false/' ;;
+*) exec "$IW_BUILD/ddp-bench" "\$@" ;;
+esac
+EOF
+    chmod +x "$build/ddp-bench"
+    IW_BUILD=$build IW_TIMEOUT=60 run_here "$IW_TOP/scripts/bench" --quick --only P2 --out "$BATS_TEST_TMPDIR/bench.json"
+    assert_status 1
+    assert_stderr_has 'ddp-bench read: no verified result failed'
+    output=$(cat "$BATS_TEST_TMPDIR/bench.json")
+    assert_jsonl '.[0] | [.failed, .figures]' '[["P2"],[]]'
+}
+
 @test "scripts/bench holds idle connections and associations" {
     require_tool jq ss
     IW_TIMEOUT=60 run_here "$IW_TOP/scripts/bench" --quick --only P12,P12u --out "$BATS_TEST_TMPDIR/bench.json"
@@ -136,7 +173,9 @@ bench_file() {
     cd "$BATS_TEST_TMPDIR" || return 1
     run_here "$IW_TOP/scripts/bench" --from now.json --page now.md --html now.html
     assert_status 0
-    assert_output_has 'P1       tcp / iperf3                                     50.0 Gb/s    40.0 Gb/s   1.30 (1.10..1.50)  >= 1.2   pass'
+    assert_output_has 'P1       tcp / iperf3                                     50.0 Gb/s    40.0 Gb/s   1.30 (1.10..1.50)    >= 1.2   pass'
+    # One measurement has no range.
+    assert_output_has 'us     1.00                 <= 1.05  pass'
     grep -qF '| P1 | tcp / iperf3 | 50.0 Gb/s | 40.0 Gb/s | 1.30 (1.10 to 1.50) | >= 1.2 |  |' now.md || fail_with 'the page lacks P1'
     # One file: a picture of each figure, and nothing from elsewhere.
     svg=$(grep -o '<svg[^>]*aria-label="[^"]*"' now.html)
@@ -168,6 +207,7 @@ compared() {
     compared 1.0 0.9 1.2 '1.00 +30.0 % within the spread'
     compared 1.0 0.9 1.05 '1.00 +30.0 % better, beyond the spread'
     compared 2.0 1.6 2.2 '2.00 -35.0 % worse, beyond the spread'
+    compared 1.0 1.0 1.0 '1.00 +30.0 % one measurement, no spread'
     jq '.figures |= map(select(.id == "P8"))' old.json >less.json
     run_here "$IW_TOP/scripts/bench" --from less.json --compare now.json
     assert_status 0
@@ -249,7 +289,7 @@ EOF
     [ "$status" -le 1 ] || fail_with 'bench does not run'
     assert_output_has "note: P1a: not measured with the other build, which does not know an option:"
     assert_output_has "unrecognized option '--mulpdu'"
-    grep -qE '^\| P1 \|.*\| [0-9.]+ Gb/s \| [0-9.]+ \([0-9. to]+\) \|$' "$BATS_TEST_TMPDIR/bench.md" || fail_with 'no column in the page'
+    grep -qE '^\| P1 \|.*\| [0-9.]+ Gb/s \| [0-9.]+ \|$' "$BATS_TEST_TMPDIR/bench.md" || fail_with 'no column in the page'
     grep -qF 'ours / other' "$BATS_TEST_TMPDIR/bench.html" || fail_with 'no column in the HTML'
     output=$(jq -c . "$BATS_TEST_TMPDIR/bench.json")
     assert_jsonl '.[0] | [.failed, (.figures | map([.id, has("other")])), (.notes | length)]' '[[],[["P1",true],["P1a",false],["P12",true]],1]'

@@ -44,6 +44,10 @@ within() {
     no_leak tcp 20000
 }
 
+@test "20,000 associations over udp leave no memory and no descriptor" {
+    no_leak udp 20000
+}
+
 @test "20,000 sessions on one association leave no memory and no descriptor" {
     no_leak session 20000
 }

@@ -10,7 +10,6 @@
  * failed, 4 it cannot run here.
  */
 #include <inttypes.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +17,11 @@
 
 #include <iwarp/verbs.h>
 
-#include "cli/parse.h"
 #include "os/os.h"
+#include "program.h"
 #include "util/num.h"
 
-enum { FAILURES_SHOWN = 5, SECONDS_MAX = 3600 };
+enum { SECONDS_MAX = 3600 };
 
 struct ends {
 	struct iw_ctx *ctx;
@@ -35,31 +34,6 @@ struct ends {
 	uint64_t until; /* open: no connection begins after this */
 	bool over;
 };
-
-static volatile sig_atomic_t stopped;
-
-static void on_signal(int number)
-{
-	(void)number;
-	stopped = 1;
-}
-
-static _Noreturn void die(const char *what, const char *why)
-{
-	fprintf(stderr, "connects: %s: %s\n", what, why);
-	exit(4);
-}
-
-static struct iw_qp *make_qp(struct ends *e)
-{
-	struct iw_qp_attr attr = { .size = sizeof(attr), .send_cq = e->cq, .recv_cq = e->cq };
-	struct iw_fault why;
-	struct iw_qp *qp;
-
-	if (iw_qp_new(&qp, e->pd, &attr, &why) != 0)
-		die("queue pair", why.text);
-	return qp;
-}
 
 static void fail_connection(struct ends *e, const char *why)
 {
@@ -78,7 +52,7 @@ static void begin_next(struct ends *e)
 		e->over = true;
 		return;
 	}
-	qp = make_qp(e);
+	qp = make_qp(e->pd, e->cq, NULL);
 	if (iw_connect(qp, &e->at, &e->protocol, &why) != 0)
 		die("connect", why.text);
 }
@@ -96,7 +70,7 @@ static void opened_closed(struct ends *e, const struct iw_async_event *ev)
 
 static void admit(struct ends *e, struct iw_conn_req *req)
 {
-	struct iw_qp *qp = make_qp(e);
+	struct iw_qp *qp = make_qp(e->pd, e->cq, NULL);
 	struct iw_fault why;
 
 	if (iw_accept(req, qp, NULL, &why) == 0)
@@ -145,11 +119,10 @@ static int run_open(struct ends *e, uint64_t seconds)
 
 static int run_serve(struct ends *e)
 {
-	struct sigaction action = { .sa_handler = on_signal };
 	struct iw_listener *l;
 	struct iw_fault why;
 
-	sigaction(SIGTERM, &action, NULL);
+	end_on_sigterm();
 	if (iw_listen(&l, e->ctx, &e->at, &e->protocol, &why) != 0)
 		die("listen", why.text);
 	printf("listening\n");
@@ -162,17 +135,6 @@ static int run_serve(struct ends *e)
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-static uint64_t number(const char *text, uint64_t max)
-{
-	const char *why;
-	uint64_t v;
-
-	if (iw_parse_u64(&v, text, 1, max, &why) == 0)
-		return v;
-	fprintf(stderr, "connects: \"%s\": %s\n", text, why);
-	exit(2);
-}
-
 static void parse_pin(uint8_t pin[IW_TLS_PIN_LEN], const char *text)
 {
 	int n = 0;
@@ -180,7 +142,7 @@ static void parse_pin(uint8_t pin[IW_TLS_PIN_LEN], const char *text)
 	for (int i = 0; i < IW_TLS_PIN_LEN; i++)
 		if (sscanf(text + i * 2, "%2hhx%n", &pin[i], &n) != 1 || n != 2) {
 			fprintf(stderr, "connects: \"%s\": a pin is 64 hex digits\n", text);
-			exit(2);
+			exit(PROGRAM_USAGE);
 		}
 }
 
@@ -217,7 +179,7 @@ int main(int argc, char **argv)
 	if (!(open && (argc == 5 || argc == 6)) && !(serve && (argc == 4 || argc == 6))) {
 		fprintf(stderr, "usage: connects serve ADDR PORT [CERT KEY]\n"
 				"       connects open ADDR PORT SECONDS [PIN]\n");
-		return 2;
+		return PROGRAM_USAGE;
 	}
 	e.at = (struct iw_endpoint_attr){ .size = sizeof(e.at),
 					  .transport = "tcp",

@@ -27,10 +27,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/parse.h"
 #include "cli/signals.h"
 #include "os/os.h"
 #include "os/sock.h"
+#include "program.h"
 #include "sctp/sctp.h"
 #include "util/num.h"
 #include "wire/sctpddp.h"
@@ -59,12 +59,6 @@ struct crowd {
 	struct member *member;
 	uint32_t wanted, begun, accepted, lost;
 };
-
-static void die(const char *what)
-{
-	fprintf(stderr, "crowd: %s: %s\n", what, strerror(errno));
-	exit(4);
-}
 
 static int randomness(void *ctx, void *buf, size_t len)
 {
@@ -96,7 +90,7 @@ static void take_events(struct crowd *c, struct member *m)
 
 	while (iw_sctp_next_event(m->s, &ev)) {
 		if (ev.kind == IW_SCTP_EV_UP && iw_sctp_send(m->a, &initiate, NULL) < 0)
-			die("send");
+			die("send", "refused");
 		if (ev.kind == IW_SCTP_EV_DONE)
 			while (iw_sctp_next_done(m->a, &done))
 				continue;
@@ -122,9 +116,10 @@ static void begin(struct crowd *c, uint64_t now)
 					 .assocs_max = 1 };
 	struct iw_fault why;
 
-	if (iw_sctp_new(&m->s, &cfg, &why) < 0 ||
-	    iw_sctp_connect(m->s, &m->a, &c->listener, c->port, NULL, now) < 0)
-		die("association");
+	if (iw_sctp_new(&m->s, &cfg, &why) < 0)
+		die("association", why.text);
+	if (iw_sctp_connect(m->s, &m->a, &c->listener, c->port, NULL, now) < 0)
+		die("association", "cannot be set up");
 	c->begun++;
 	give_out(c, m, now);
 }
@@ -235,17 +230,6 @@ static void part(struct crowd *c)
 	}
 }
 
-static uint64_t number(const char *text, uint64_t max)
-{
-	const char *why;
-	uint64_t v;
-
-	if (iw_parse_u64(&v, text, 1, max, &why) == 0)
-		return v;
-	fprintf(stderr, "crowd: \"%s\": %s\n", text, why);
-	exit(2);
-}
-
 int main(int argc, char **argv)
 {
 	static struct crowd c;
@@ -258,14 +242,14 @@ int main(int argc, char **argv)
 
 	if (argc != 5 || inet_pton(AF_INET, argv[1], &at.sin_addr) != 1) {
 		fprintf(stderr, "usage: crowd ADDR PORT UDP-PORT N <PRIVATE-DATA\n");
-		return 2;
+		return PROGRAM_USAGE;
 	}
 	c.port = (uint16_t)number(argv[2], UINT16_MAX);
 	at.sin_port = htons((uint16_t)number(argv[3], UINT16_MAX));
 	c.wanted = (uint32_t)number(argv[4], MEMBERS_MAX);
 	n = read(STDIN_FILENO, pd, sizeof(pd));
 	if (n < 0 || iw_signals_init(&why) < 0)
-		die("begin");
+		die("begin", n < 0 ? strerror(errno) : why.text);
 	initiate.pd = pd;
 	initiate.pd_len = (size_t)n;
 	c.initiate_len =
@@ -278,7 +262,7 @@ int main(int argc, char **argv)
 	c.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (!c.member || c.fd < 0 || connect(c.fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
 	    iw_sock_set_buffers(c.fd, 0, RCVBUF) < 0)
-		die("UDP socket");
+		die("UDP socket", strerror(errno));
 	good = gather(&c) && stay(&c);
 	part(&c);
 	free(c.member);

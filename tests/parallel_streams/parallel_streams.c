@@ -22,8 +22,9 @@
 
 #include <iwarp/verbs.h>
 
-#include "cli/parse.h"
+#include "conn_param.h"
 #include "os/os.h"
+#include "program.h"
 #include "util/num.h"
 
 enum { SEQUENCES = 8, LEN = 100, RECVS = 64, LIMIT_S = 60 };
@@ -38,14 +39,6 @@ struct stream {
 	bool up;
 };
 
-/* Both sets of attributes of a connection. */
-struct conn_param {
-	struct iw_endpoint_attr at;
-	struct iw_protocol_attr protocol;
-};
-#define CONN_PARAM_SIZES                                                                           \
-	.at.size = sizeof(struct iw_endpoint_attr), .protocol.size = sizeof(struct iw_protocol_attr)
-
 struct ends {
 	struct iw_ctx *ctx;
 	struct iw_pd *pd;
@@ -56,12 +49,6 @@ struct ends {
 	uint32_t next[SEQUENCES];    /* the number expected next on the sequence */
 	bool failed;
 };
-
-static _Noreturn void die(const char *what, const char *why)
-{
-	fprintf(stderr, "parallel_streams: %s: %s\n", what, why);
-	exit(4);
-}
 
 static void trace(void *ctx, const char *line)
 {
@@ -219,16 +206,6 @@ static void send_all(struct ends *e, uint32_t messages, uint64_t interval, uint6
 	free(m);
 }
 
-static uint64_t number(const char *text, uint64_t max)
-{
-	const char *why;
-	uint64_t v;
-
-	if (iw_parse_u64(&v, text, 1, max, &why) < 0)
-		die(text, why);
-	return v;
-}
-
 int main(int argc, char **argv)
 {
 	static struct ends e;
@@ -240,7 +217,7 @@ int main(int argc, char **argv)
 	if (argc < 5 || (strcmp(argv[1], "serve") == 0 ? argc != 5 : argc != 7)) {
 		fprintf(stderr, "usage: parallel_streams serve TRANSPORT ADDR PORT\n"
 				"       parallel_streams send  TRANSPORT ADDR PORT MESSAGES MS\n");
-		return 2;
+		return PROGRAM_USAGE;
 	}
 	server = argc == 5;
 	e.param = (struct conn_param){ CONN_PARAM_SIZES, .at.transport = argv[2],

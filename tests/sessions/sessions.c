@@ -19,11 +19,12 @@
 
 #include <iwarp/verbs.h>
 
-#include "cli/parse.h"
+#include "conn_param.h"
 #include "os/os.h"
+#include "program.h"
 #include "util/num.h"
 
-enum { LEN = 1000, RECVS = 16, SENDS = 8, FAILURES_SHOWN = 5, N_MAX = 10000000 };
+enum { LEN = 1000, RECVS = 16, SENDS = 8, N_MAX = 10000000 };
 /* the end that ends the session first; the first octet of a Send */
 enum who { INITIATOR, RESPONDER };
 
@@ -31,14 +32,6 @@ struct session {
 	struct iw_qp *qp;
 	uint8_t in[RECVS][LEN];
 };
-
-/* Both sets of attributes of a connection. */
-struct conn_param {
-	struct iw_endpoint_attr at;
-	struct iw_protocol_attr protocol;
-};
-#define CONN_PARAM_SIZES                                                                           \
-	.at.size = sizeof(struct iw_endpoint_attr), .protocol.size = sizeof(struct iw_protocol_attr)
 
 struct ends {
 	struct iw_ctx *ctx;
@@ -54,22 +47,13 @@ struct ends {
 	uint16_t streams; /* used */
 };
 
-static _Noreturn void die(const char *what, const char *why)
-{
-	fprintf(stderr, "sessions: %s: %s\n", what, why);
-	exit(4);
-}
-
 static struct session *make_session(struct ends *e)
 {
 	struct session *s = calloc(1, sizeof(*s));
-	struct iw_qp_attr attr = {
-		.size = sizeof(attr), .send_cq = e->cq, .recv_cq = e->cq, .user = s
-	};
-	struct iw_fault why;
 
-	if (!s || iw_qp_new(&s->qp, e->pd, &attr, &why) != 0)
-		die("queue pair", s ? why.text : "no memory");
+	if (!s)
+		die("session", "no memory");
+	s->qp = make_qp(e->pd, e->cq, s);
 	for (uint64_t i = 0; i < RECVS; i++)
 		if (iw_post_recv(s->qp, i, s->in[i], LEN, NULL) != 0)
 			die("receive", "not posted");
@@ -252,17 +236,6 @@ static int run_serve(struct ends *e)
 		turn(e, false);
 }
 
-static uint64_t number(const char *text, uint64_t max)
-{
-	const char *why;
-	uint64_t v;
-
-	if (iw_parse_u64(&v, text, 1, max, &why) == 0)
-		return v;
-	fprintf(stderr, "sessions: \"%s\": %s\n", text, why);
-	exit(2);
-}
-
 int main(int argc, char **argv)
 {
 	struct iw_ctx_attr attr = { .size = sizeof(attr) };
@@ -274,7 +247,7 @@ int main(int argc, char **argv)
 	if (!open && (argc != 6 || strcmp(argv[1], "serve") != 0)) {
 		fprintf(stderr, "usage: sessions serve TRANSPORT ADDR PORT STREAMS\n"
 				"       sessions open TRANSPORT ADDR PORT STREAMS N [busy]\n");
-		return 2;
+		return PROGRAM_USAGE;
 	}
 	e.param = (struct conn_param){ CONN_PARAM_SIZES, .at.transport = argv[2],
 				       .at.host = argv[3],

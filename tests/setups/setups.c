@@ -23,7 +23,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,11 +32,11 @@
 
 #include <iwarp/verbs.h>
 
-#include "cli/parse.h"
 #include "os/os.h"
+#include "program.h"
 #include "util/num.h"
 
-enum { CHECKED = 10000, FAILURES_SHOWN = 5, LIMIT_MAX = 100000000, BACKLOG = 128 };
+enum { CHECKED = 10000, LIMIT_MAX = 100000000, BACKLOG = 128 };
 
 /* What a process uses. */
 struct used {
@@ -58,20 +57,6 @@ struct ends {
 	bool over;
 	struct used first;
 };
-
-static volatile sig_atomic_t stopped;
-
-static void on_signal(int number)
-{
-	(void)number;
-	stopped = 1;
-}
-
-static _Noreturn void die(const char *what, const char *why)
-{
-	fprintf(stderr, "setups: %s: %s\n", what, why);
-	exit(4);
-}
 
 static void count_failure(struct ends *e, const char *why)
 {
@@ -127,17 +112,6 @@ static bool may_begin(const struct ends *e)
 
 /* --- with the library ------------------------------------------------------------------------- */
 
-static struct iw_qp *make_qp(struct ends *e)
-{
-	struct iw_qp_attr attr = { .size = sizeof(attr), .send_cq = e->cq, .recv_cq = e->cq };
-	struct iw_fault why;
-	struct iw_qp *qp;
-
-	if (iw_qp_new(&qp, e->pd, &attr, &why) != 0)
-		die("queue pair", why.text);
-	return qp;
-}
-
 static void begin_next(struct ends *e)
 {
 	struct iw_endpoint_attr at = e->at;
@@ -152,7 +126,7 @@ static void begin_next(struct ends *e)
 		return;
 	}
 	at.beside = e->holder;
-	qp = make_qp(e);
+	qp = make_qp(e->pd, e->cq, NULL);
 	if (iw_connect(qp, &at, NULL, &why) != 0)
 		die("connect", why.text);
 }
@@ -196,7 +170,7 @@ static void closed(struct ends *e, const struct iw_async_event *ev)
 
 static void admit(struct ends *e, struct iw_conn_req *req)
 {
-	struct iw_qp *qp = make_qp(e);
+	struct iw_qp *qp = make_qp(e->pd, e->cq, NULL);
 	struct iw_fault why;
 
 	if (!e->began)
@@ -250,7 +224,7 @@ static void run_open(struct ends *e)
 
 	if (!e->session) {
 		begin_next(e);
-	} else if (iw_connect(make_qp(e), &e->at, NULL, &why) != 0) {
+	} else if (iw_connect(make_qp(e->pd, e->cq, NULL), &e->at, NULL, &why) != 0) {
 		die("connect", why.text);
 	}
 	while (!e->over)
@@ -362,17 +336,6 @@ static void run_bare(struct ends *e)
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-static uint64_t number(const char *text, uint64_t max)
-{
-	const char *why;
-	uint64_t v;
-
-	if (iw_parse_u64(&v, text, 1, max, &why) == 0)
-		return v;
-	fprintf(stderr, "setups: \"%s\": %s\n", text, why);
-	exit(2);
-}
-
 static void parse_limit(struct ends *e, char *text)
 {
 	size_t len = strlen(text);
@@ -397,8 +360,6 @@ static bool is_kind(const char *text)
 
 int main(int argc, char **argv)
 {
-	/* No SA_RESTART: the signal ends a wait. */
-	struct sigaction action = { .sa_handler = on_signal };
 	bool open = argc == 6 && strcmp(argv[1], "open") == 0;
 	struct ends e = { .open = open };
 
@@ -406,9 +367,9 @@ int main(int argc, char **argv)
 		fprintf(stderr,
 			"usage: setups serve tcp|udp|session|bare ADDR PORT\n"
 			"       setups open tcp|udp|session|bare ADDR PORT NUMBER|SECONDSs\n");
-		return 2;
+		return PROGRAM_USAGE;
 	}
-	sigaction(SIGTERM, &action, NULL);
+	end_on_sigterm();
 	e.at.host = argv[3];
 	e.at.port = (uint16_t)number(argv[4], UINT16_MAX);
 	if (open) {

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Compares the ratios of a run with those of an earlier run.
 
-A change is beyond the spread if the ranges of the ratios of both runs do not overlap.
+A change is beyond the spread if the ranges of the ratios of both runs do not overlap. A single
+measurement has no range, so nothing can be said of the spread.
 """
 
 from . import rows
@@ -23,16 +24,21 @@ def change(name, now, then):
         result["verdict"] = "not in the old file" if now else "not measured now"
         return result
     result["percent"] = (now["ratio"] / then["ratio"] - 1) * 100 if then["ratio"] else None
-    result["beyond"] = (now["ratio_min"] > then["ratio_max"] or
-                        now["ratio_max"] < then["ratio_min"])
-    result["other_peer"] = now["what"] != then["what"]
+    known = all(run["ratio_min"] < run["ratio_max"] for run in (now, then))
+    result["beyond"] = known and (now["ratio_min"] > then["ratio_max"] or
+                                  now["ratio_max"] < then["ratio_min"])
+    result["other_peer"] = name in rows.VARIABLE and now["what"] != then["what"]
     higher = now["ratio"] > then["ratio"]
     better = higher == (now["sign"] == rows.AT_LEAST)
-    result["verdict"] = ("better" if better else "worse") + ", beyond the spread" \
-        if result["beyond"] else "within the spread"
+    result["verdict"] = verdict(better, result["beyond"]) if known else "one measurement, no spread"
     if result["other_peer"]:
         result["verdict"] += f" (then: {then['what']})"
     return result
+
+
+def verdict(better, beyond):
+    return ("better" if better else "worse") + ", beyond the spread" if beyond \
+        else "within the spread"
 
 
 def lines(new, old, path):

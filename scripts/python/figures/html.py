@@ -72,7 +72,7 @@ def summary(document):
 def facts(document):
     lines = [f"{document['cpu']}, {document['cores']} cores, {document.get('machine', '')} Linux "
              f"{document['kernel']}; {document['date']}",
-             f"{document['pairs']} interleaved pairs of {document['seconds']} s; load "
+             f"{text.pairs(document)} of {document['seconds']} s; load "
              f"{document['load_before']} before, {document['load_after']} after",
              "Versions: " + ", ".join(value for value in document["versions"].values() if value)]
     if document["beside"]:
@@ -88,8 +88,8 @@ def facts(document):
 def legend(compared):
     then = "; the open circle is the ratio of the earlier run" if compared else ""
     return ('<p class="dim">In the pictures the vertical line is the bar to reach. The dot is the '
-            "ratio, the wide bar its range from the lowest to the highest pair. Right of the line "
-            f"is better, each mark is a factor of two{then}. A figure without a bar is drawn "
+            "ratio, the wide stripe its range from the lowest to the highest pair. Right of the "
+            f"line is better, each mark is a factor of two{then}. A figure without a bar is drawn "
             "beside the ratio 1.</p>")
 
 
@@ -98,7 +98,7 @@ def table(document, before):
              if document["beside"] else "")
     lines = ['<div class="scroll"><table><thead><tr><th>Id</th><th>What</th>'
              '<th class="n">ours</th><th class="n">peer</th><th class="n">ratio (min to max)</th>'
-             f'<th></th><th class="n">bar</th><th></th>{other}'
+             f'<th>picture</th><th class="n">bar</th><th></th>{other}'
              "</tr></thead><tbody>"]
     for figure in document["figures"]:
         lines.append(row(figure, before.get(figure["id"]), bool(document["beside"])))
@@ -174,7 +174,7 @@ def at(factor):
 def remarks(document):
     lines = [f"{skipped['id']}: not measured; {skipped['reason']}"
              for skipped in document["skipped"]]
-    lines += [*document["notes"], *text.ended_lines(document)]
+    lines += [*document["notes"], *text.ended_lines(document), *text.busy(document)]
     if not lines:
         return ""
     return "<h2>Remarks</h2><ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
@@ -183,7 +183,8 @@ def remarks(document):
 def comparison(document, old):
     lines = [f"<h2>Compared with the run of {escape(old['date'][:10])}</h2>",
              f'<p class="dim">{escape(old["cpu"])}, Linux {escape(old["kernel"])}. A change is '
-             "beyond the spread if the ranges of both runs do not overlap.</p>",
+             "beyond the spread if the ranges of both runs do not overlap. One measurement has no "
+             "range.</p>",
              '<div class="scroll"><table><thead><tr><th>Id</th>'
              '<th class="n">ratio now</th><th class="n">then</th><th class="n">change</th>'
              "<th></th></tr></thead><tbody>"]

@@ -106,17 +106,17 @@ def look_up(run):
 SSH_PEERS = ("scp", "rsync")
 ROWS = (
     rate("P1", "tcp, RDMA Write, large FPDUs / iperf3, veth", 1.2),
-    rate("P1lo", "the same on loopback", 1.1),
-    rate("P1a", "the same on veth with --mulpdu emss", 0.95),
+    rate("P1lo", "as P1, on loopback", 1.1),
+    rate("P1a", "as P1, with --mulpdu emss", 0.95),
     rate("P2", "tcp, RDMA Read, large FPDUs / iperf3, veth", 1.2),
     rate("P3", "udp, RDMA Write / iperf3 over TCP, veth", 1.0),
-    rate("P3m", "the same with an MTU of 9000", None),
-    rate("P3j", "the same with -j 2 / iperf3 -P 2", None),
-    rate("P3s", "the same with 8 streams of one association", None),
+    rate("P3m", "as P3, with an MTU of 9000", None),
+    rate("P3j", "as P3, with -j 2 / iperf3 -P 2", None),
+    rate("P3s", "as P3, with 8 streams of one association", None),
     rate("P3u", "as P3 / usrsctp over UDP, where it is fastest", 15),
     rate("P4", "raw, RDMA Write / usrsctp on raw IP, veth", 10),
     latency("P8", "64-octet Send ping-pong, p50 / sockperf, idle", 1.05),
-    latency("P8awake", "the same with the cores awake", 1.05),
+    latency("P8awake", "as P8, with the cores awake", 1.05),
     latency("P9", "64-octet ping-pong, p50, udp / sockperf UDP", 1.10),
     Row("P10", "CPU seconds per GiB, both ends, tcp / iperf3", "s/GiB", AT_MOST, 0.8,
         "cpu_seconds_per_gib", runs="P1", wanted="P10"),
@@ -128,44 +128,45 @@ ROWS = (
         special=idle(48 << 10)),
     Row("P14", "64-octet Sends, verified, tcp / iperf3 -l 64", "M/s", AT_LEAST, 10,
         "bits_per_second"),
-    Row("P14u", "the same over udp", "M/s", AT_LEAST, 9, "bits_per_second"),
+    Row("P14u", "as P14, over udp", "M/s", AT_LEAST, 9, "bits_per_second"),
     Row("P15", "connections used once, tcp / bare connect, accept", "/s", AT_LEAST, 0.6,
         "per_second"),
     Row("P15u", "associations over udp / sessions on one", "/s", AT_LEAST, None, "per_second"),
     rate("P16", "1,000 connections, tcp / one", 0.8),
-    Row("P16f", "the same: Jain's index of the 1,000", "", AT_LEAST, 0.9, runs="P16",
+    Row("P16f", "as P16: Jain's index of the 1,000", "", AT_LEAST, 0.9, runs="P16",
         wanted="P16", special=fairness),
     rate("P30", "tcp with TLS, RDMA Write / {peer}, veth", 1.3, peers=("socat", "s_client")),
-    rate("P30p", "the same / without TLS", 0.35, runs="P30", peers=("plain",)),
+    rate("P30p", "as P30 / without TLS", 0.35, runs="P30", peers=("plain",)),
     rate("P31", "udp with DTLS, RDMA Write / 8 Gb/s, veth", 1.0, constant=8e9),
-    rate("P31p", "the same / without DTLS", 0.25, runs="P31", peers=("plain",)),
+    rate("P31p", "as P31 / without DTLS", 0.25, runs="P31", peers=("plain",)),
     seconds("P32", "a file started by ssh / {peer}, time", 0.5, peers=SSH_PEERS),
     seconds("P32m", "many files of 4 KiB by ssh / {peer}, time", 0.7, peers=SSH_PEERS),
     Row("P33", "connections a second, TLS / openssl s_time -new", "/s", AT_LEAST, 0.8,
         "per_second", peers=("s_time",)),
-    Row("P33p", "the same, plain / openssl s_time -new", "/s", AT_LEAST, 0.8, "per_second",
+    Row("P33p", "as P33, plain / openssl s_time -new", "/s", AT_LEAST, 0.8, "per_second",
         runs="P33", ours="plain", peers=("s_time",)),
     Row("L1", "1 % loss, 20 ms: udp, RDMA Write / TCP, cubic", "Mb/s", AT_LEAST, 1.3,
         "bits_per_second"),
     Row("L1b", "1 % loss, 20 ms: udp, --cc bbr / TCP, bbr", "Mb/s", AT_LEAST, 0.9,
         "bits_per_second", peers=("bbr",)),
-    Row("L1c", "the same / TCP, cubic", "Mb/s", AT_LEAST, 5, "bits_per_second", runs="L1b",
+    Row("L1c", "as L1b / TCP, cubic", "Mb/s", AT_LEAST, 5, "bits_per_second", runs="L1b",
         peers=("cubic",)),
     Row("L2", "udp and TCP through 50 Mb/s: the smaller share", "Mb/s", AT_LEAST, 0.33,
         special=smaller_share),
-    Row("L2b", "the same with --cc bbr", "Mb/s", AT_LEAST, 0.33, special=smaller_share),
+    Row("L2b", "as L2, with --cc bbr", "Mb/s", AT_LEAST, 0.33, special=smaller_share),
     Row("L3", "one packet lost: sequences late, udp streams / TCP", "of 8", AT_MOST, 0.125,
         special=late_sequences),
     seconds("L4", "200 MiB, 200 Mb/s, 60 ms, 0.5 % loss / scp, cubic", 0.4, peers=("scp_cubic",)),
-    seconds("L4b", "the same / {peer}, time", 1.1, runs="L4",
+    seconds("L4b", "as L4 / {peer}, time", 1.1, runs="L4",
             peers=("scp_bbr", "rsync_bbr", "iperf_bbr")),
     rate("P5", "xdp, RDMA Write / bare AF_XDP, veth", 1.0, special=beside_bare),
-    rate("P5m", "the same, frames of several buffers", 1.0, special=beside_bare),
+    rate("P5m", "as P5, frames of several buffers", 1.0, special=beside_bare),
     rate("P6", "generated segments placed / received", 0.9, special=beside_bare),
-    rate("P6m", "the same, frames of several buffers", 0.9, special=beside_bare),
+    rate("P6m", "as P6, frames of several buffers", 0.9, special=beside_bare),
     Row("P11", "1,448-octet segment, 1,000,000 STags / 1,000", "ns", AT_MOST, 1.3,
         special=look_up),
 )
+VARIABLE = {row.id for row in ROWS if "{" in row.what}  # their text depends on the run
 
 
 def figures(runs, wanted):
@@ -178,10 +179,18 @@ def figures(runs, wanted):
 def figure(row, run):
     result = {"id": row.id, "what": row.what, "unit": row.unit, "sign": row.sign, "bar": row.bar}
     result.update(of_special(row, run) if row.special else of_pairs(row, run))
-    result["what"] = row.what.format(peer=result.pop("peer_name", ""), held=result.pop("held", ""))
+    result["what"] = row.what.format(peer=peer_text(result.pop("peer_name", "")),
+                                     held=result.pop("held", ""))
     if "pass" not in result:
         result["pass"] = reaches(result["ratio"], row.sign, row.bar)
     return result
+
+
+def peer_text(name):
+    """Returns the name of a peer for a reader: scp_bbr is scp with the congestion control bbr."""
+    program, _, cc = name.partition("_")
+    return f"{'iperf3 -F' if program == 'iperf' else program}, {cc}" if cc in ("cubic", "bbr") \
+        else name
 
 
 def of_special(row, run):

@@ -4,11 +4,12 @@
 from . import rows
 
 BUSY = 0.5  # load average above which other work may have disturbed the run
+DIGITS = {"s/GiB": 3, "": 2, "/s": 0, "of 8": 0}  # after the point, for a unit; default 1
 
 
 def amount(figure, key):
     """A value in the unit of its row, without the unit."""
-    digits = 3 if figure["unit"] == "s/GiB" else 1
+    digits = DIGITS.get(figure["unit"], 1)
     return f"{figure[key] / rows.scale(figure):.{digits}f}"
 
 
@@ -21,12 +22,12 @@ def verdict(figure):
 
 
 def terminal(document):
-    """Returns the lines of the table and of what belongs to it."""
+    """Returns the lines on the machine, those of the table, and the remarks."""
     yield from machine_lines(document)
     yield ""
     width = max([46, *(len(figure["what"]) for figure in document["figures"])])
     other = "  other build   ours/other" if document["beside"] else ""
-    yield (f"{'Id':8} {'What':{width}} {'ours':>12} {'peer':>12}  {'ratio (min..max)':18} "
+    yield (f"{'Id':8} {'What':{width}} {'ours':>12} {'peer':>12}  {'ratio (min..max)':20} "
            f"{'bar':8}     {other}").rstrip()
     for figure in document["figures"]:
         yield table_line(figure, width)
@@ -39,19 +40,27 @@ def terminal(document):
     yield from ended_lines(document)
     if document.get("quick"):
         yield "\n--quick: one short pair each; these figures mean little"
-    if document["load_before"] > BUSY:
-        yield "\nthe machine was busy before: figures may be off"
+    for line in busy(document):
+        yield f"\n{line}"
+
+
+def busy(document):
+    """Returns the remark on other work, if there was any before the run, as a list."""
+    if document["load_before"] <= BUSY:
+        return []
+    return [f"the machine was busy before the run (load {document['load_before']}, above {BUSY}): "
+            "the figures may be wrong"]
 
 
 def machine_lines(document):
     versions = document["versions"]
     named = [versions.get("ddp_bench") or "unknown ddp-bench", versions.get("iperf3") or
-             "no iperf3", (versions.get("sockperf") or "no sockperf").split(",")[0]]
+             "no iperf3", versions.get("sockperf") or "no sockperf"]
     yield (f"{document['cpu']}, {document['cores']} cores, kernel {document['kernel']}; "
            f"{', '.join(named)}")
     if document["beside"]:
         yield f"other build: {document['beside']['folder']}, {document['beside']['version']}"
-    yield (f"{document['pairs']} pair(s) of {document['seconds']} s; load "
+    yield (f"{pairs(document)} of {document['seconds']} s; load "
            f"{document['load_before']} before, {document['load_after']} after")
     for name, control in document["congestion_control"].items():
         yield f"{name}: {peer_medians(control)}"
@@ -62,6 +71,10 @@ def machine_lines(document):
         if cpu:
             yield (f"{figure['id']}: CPU seconds per GiB, both ends, medians: ours "
                    f"{cpu['ours']:.3f}, peer {cpu['peer']:.3f}")
+
+
+def pairs(document):
+    return "1 pair" if document["pairs"] == 1 else f"{document['pairs']} interleaved pairs"
 
 
 def peer_medians(control):
@@ -83,28 +96,29 @@ def ran_with(document):
 def ended_lines(document):
     """One line for each figure with runs that were ended at their time limit."""
     for figure in document["figures"]:
-        sides = [name for key, name in (("ours_ended", "ours"), ("peer_ended", "the peer"))
-                 if key in figure]
+        sides = {name: figure[key] for key, name in (("ours_ended", "ours"),
+                                                     ("peer_ended", "the peer")) if key in figure}
         if sides:
-            bound = {"ours": "the true ratio is at least this one",
-                     "the peer": "the true ratio is at most this one"}.get(
-                         " and ".join(sides), "the ratio says nothing")
-            yield (f"{figure['id']}: {' and '.join(sides)} had not ended at the time limit in some "
-                   f"of {len(figure['values'])} rounds; {bound}")
+            counts = " and ".join(f"{name} in {count}" for name, count in sides.items())
+            bound = {("ours",): "the true ratio is at least this one",
+                     ("the peer",): "the true ratio is at most this one"}.get(
+                         tuple(sides), "the ratio says nothing")
+            yield (f"{figure['id']}: runs that were ended at the time limit: {counts} of "
+                   f"{len(figure['values'])} rounds; {bound}")
 
 
 def table_line(figure, width):
     ours, peer = (f"{amount(figure, key):>6} {figure['unit']:5}" for key in ("ours", "peer"))
-    return (f"{figure['id']:8} {figure['what']:{width}} {ours} {peer}  {figure['ratio']:.2f} "
-            f"({figure['ratio_min']:.2f}..{figure['ratio_max']:.2f})  {bar(figure):8} "
+    return (f"{figure['id']:8} {figure['what']:{width}} {ours} {peer}  "
+            f"{spread(figure, 'ratio', '..'):20} {bar(figure):8} "
             f"{verdict(figure):4}{other_build(figure)}").rstrip()
 
 
 def other_build(figure):
     if "other" not in figure:
         return ""
-    return (f"  {amount(figure, 'other'):>6} {figure['unit']:5}  {figure['other_ratio']:.2f} "
-            f"({figure['other_ratio_min']:.2f}..{figure['other_ratio_max']:.2f})")
+    return (f"  {amount(figure, 'other'):>6} {figure['unit']:5}  "
+            f"{spread(figure, 'other_ratio', '..')}")
 
 
 # --- the page ------------------------------------------------------------------------------------
@@ -115,7 +129,8 @@ INTRODUCTION = """\
 `scripts/bench --page docs/figures.md` writes this page. It measures each figure beside a named
 peer in the same run: over two network namespaces joined by veth (MTU 1500, default offloads), with
 CRC on (off in P32 and P32m: the default of start-up by ssh) and the data of every run verified. A
-ratio is the median of the ratios of the pairs; its range follows in parentheses.
+ratio is the median of the ratios of the pairs; its range follows in parentheses, unless there was
+only one measurement.
 `scripts/bench --help` and the heads of the files in `scripts/measure` describe the figures.
 """
 
@@ -126,7 +141,7 @@ def page(document):
     if document["skipped"]:
         parts.append("Not measured:\n\n" + "".join(
             f"- {skipped['id']}: {skipped['reason']}\n" for skipped in document["skipped"]))
-    remarks = [*document["notes"], *ended_lines(document)]
+    remarks = [*document["notes"], *ended_lines(document), *busy(document)]
     if remarks:
         parts.append("Remarks:\n\n" + "".join(f"- {remark}\n" for remark in remarks))
     if document["failed"]:
@@ -139,7 +154,7 @@ def page(document):
 def measured(document):
     versions = ", ".join(version for version in document["versions"].values() if version)
     result = (f"Measured on {document['date'][:10]}: {document['cpu']}, {document['cores']} cores, "
-              f"Linux {document['kernel']}; {document['pairs']} interleaved pairs of "
+              f"Linux {document['kernel']}; {pairs(document)} of "
               f"{document['seconds']} s; load before: {document['load_before']}.\n\n"
               f"Versions: {versions}.\n")
     if document["beside"]:
@@ -175,5 +190,7 @@ def other_cells(figure):
     return f" {amount(figure, 'other')} {figure['unit']} | {spread(figure, 'other_ratio')} |"
 
 
-def spread(figure, key):
-    return f"{figure[key]:.2f} ({figure[key + '_min']:.2f} to {figure[key + '_max']:.2f})"
+def spread(figure, key, to=" to "):
+    """The ratio and its range. One measurement has no range."""
+    low, high = figure[key + "_min"], figure[key + "_max"]
+    return f"{figure[key]:.2f}" + ("" if low == high else f" ({low:.2f}{to}{high:.2f})")
