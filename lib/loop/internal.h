@@ -80,6 +80,7 @@ struct iw_loop {
 	bool may_poll_near;   /* this thread may run on several processors */
 	bool near;            /* the last wait of a young connection was short */
 	uint64_t young_until; /* the newest connection over a stream is young until then */
+	uint64_t poll_left;   /* ns: how much longer the loop may poll for that connection */
 
 	int wake_fd; /* -1: none */
 	struct watch wake, kick, timer;
@@ -193,8 +194,12 @@ struct port_listener {
 	struct iw_list requested;
 };
 
-/* loop.c: how long, in ns, a connection over a stream is young (see poll_near). */
+/*
+ * loop.c: how long, in ns, a connection over a stream is young, and how long the loop polls in this
+ * time at most, in all its waits together (see poll_near).
+ */
 #define IW_LOOP_YOUNG_NS 250000u
+#define IW_LOOP_POLL_NS  60000u
 
 /* watch.c */
 /*

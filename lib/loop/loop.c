@@ -231,24 +231,27 @@ static int poll_until(struct iw_loop *l, struct epoll_event *ev, uint64_t until,
 /* True if the next wait should begin with poll_near. */
 static bool is_near(const struct iw_loop *l, uint64_t end, uint64_t now)
 {
-	return l->near && end > now && now < l->young_until;
+	return l->near && l->poll_left > 0 && end > now && now < l->young_until;
 }
 
 /*
  * The set-up, the first operation and the close of a connection are a few round trips. If the peer
  * is on this machine, a round trip is shorter than the time in which a processor falls asleep and
- * wakes up. So while a connection is young, and the previous such wait was short, the loop polls for
- * as long as a short wait takes before it sleeps. Returns as poll_until; 0: nothing is ready.
+ * wakes up. So while a connection is young, and the previous such wait was short, the loop polls
+ * before it sleeps, for IW_LOOP_POLL_NS in all: this limits the cost of each connection whose peer
+ * is farther away. Sets *now to the time after it. Returns as poll_until; 0: nothing is ready.
  */
-static int poll_near(struct iw_loop *l, struct epoll_event *ev, uint64_t end, uint64_t now)
+static int poll_near(struct iw_loop *l, struct epoll_event *ev, uint64_t end, uint64_t *now)
 {
-	const uint64_t stop = IW_MIN(end, now + NEAR_NS);
+	const uint64_t begun = *now, stop = IW_MIN(end, begun + l->poll_left);
 	int n;
 
 	do {
 		l->waits++;
 		n = epoll_wait(l->epoll, ev, EVENTS, 0);
-	} while (n == 0 && iw_os_now() < stop);
+		*now = iw_os_now();
+	} while (n == 0 && *now < stop);
+	l->poll_left -= IW_MIN(*now - begun, l->poll_left);
 	return n;
 }
 
@@ -401,7 +404,7 @@ static int poll_all(struct iw_loop *l, struct epoll_event *ev, uint64_t end, uin
 
 	if (end)
 		iw_loop_end_direct(l);
-	n = is_near(l, end, now) ? poll_near(l, ev, end, now) : 0;
+	n = is_near(l, end, now) ? poll_near(l, ev, end, &now) : 0;
 	if (n == 0)
 		n = poll_until(l, ev, end, now);
 	if (n > 0) {

@@ -644,6 +644,7 @@ int iw_loop_stream_new(struct iw_loop_conn **out, struct iw_loop *l, struct iw_s
 	iw_loop_conn_init(&k->lc, &stream_ops, WATCH_STREAM, l, conn, owner);
 	l->streams++;
 	l->young_until = now + IW_LOOP_YOUNG_NS;
+	l->poll_left = IW_LOOP_POLL_NS;
 	k->fresh = !connecting;
 	if (connecting)
 		limit_attempt(k, now);

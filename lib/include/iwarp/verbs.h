@@ -74,8 +74,9 @@ struct iw_ctx_attr {
 	/*
 	 * iw_cq_wait polls for this long before it sleeps: less latency, more CPU time. 0: no
 	 * polling, with two exceptions. A TCP connection younger than 250 us is polled for up to 60
-	 * us if the last wait of the context was shorter than that. After a batch of bulk data over
-	 * udp, raw or xdp, the next one is polled for up to 20 us, as long as that succeeds.
+	 * us in all, if the last wait of the context was shorter than 60 us. After a batch of bulk
+	 * data over udp, raw or xdp, the next one is polled for up to 20 us, as long as that
+	 * succeeds.
 	 */
 	uint64_t spin_ns;
 	/*
