@@ -621,72 +621,19 @@ static void flooded_connection_does_not_delay_the_others(void **state)
 	side_free(&d);
 }
 
-/* ns: a wait shorter than those that the loop polls in; three of them use up its time for polling. */
-#define SHORT_NS 20000
-
-/* A silent connection, which is young: nothing arrives on it. */
-static void open_silent(struct side *s, int *peer)
+/* The loop polls for more input only while little data moves. */
+static void octets_in_both_directions_count_as_moved_data(void **state)
 {
-	int fd[2];
-
-	join(fd);
-	*peer = fd[1];
-	side_open(s, 1);
-	side_link(s, fd[0], false, false);
-}
-
-static void close_silent(struct side *s, int peer)
-{
-	side_free(s);
-	close(peer);
-}
-
-/* Waits for some time in which nothing arrives. True if the loop polled: it asked again and again. */
-static bool polls_for(uint64_t ns)
-{
-	uint64_t before = iw_loop_waits(loop);
-
-	turn(ns);
-	return iw_loop_waits(loop) - before > 2;
-}
-
-/*
- * Whether a wait begins while the connection is young depends on the machine, so a connection that
- * the loop did not poll for is tried again. That polling ends holds for each of them.
- */
-static void young_connection_is_polled_for_at_most_60_us(void **state)
-{
-	uint64_t limit = iw_os_now() + IW_SEC(10);
-	bool polled;
-	int peer;
+	static unsigned char src[3000] = { 1 }, dst[sizeof(src)];
 
 	(void)state;
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		skip();
-	do {
-		assert_true(iw_os_now() < limit);
-		open_silent(&a, &peer);
-		turn(1); /* a short wait: the peer can be near */
-		polled = polls_for(SHORT_NS);
-		/* Each of these waits is short, and the last one begins while the connection is young. */
-		for (int i = 0; i < 5; i++)
-			(void)polls_for(SHORT_NS);
-		assert_false(polls_for(SHORT_NS));
-		close_silent(&a, peer);
-	} while (!polled);
-}
-
-static void connection_is_not_polled_for_before_a_wait_was_short(void **state)
-{
-	int peer;
-
-	(void)state;
-	open_silent(&a, &peer);
-	(void)polls_for(IW_MSEC(1));
-	close_silent(&a, peer);
-	open_silent(&a, &peer);
-	assert_false(polls_for(SHORT_NS));
-	close_silent(&a, peer);
+	establish();
+	loop->near.octets = 0;
+	write_to(&a, region(dst, sizeof(dst)), src, sizeof(src));
+	for (int i = 0; i < 50 && memcmp(dst, src, sizeof(src)) != 0; i++)
+		turn(0);
+	assert_memory_equal(dst, src, sizeof(src));
+	assert_in_range(loop->near.octets, 2 * sizeof(src), 3 * sizeof(src));
 }
 
 static void transport_is_closed_or_aborted_with_its_connection(void **state)
@@ -781,8 +728,7 @@ int main(void)
 		test(address_that_does_not_answer_shares_its_time_with_the_next),
 		test(no_address_that_answers_is_a_time_out),
 		test(flooded_connection_does_not_delay_the_others),
-		test(young_connection_is_polled_for_at_most_60_us),
-		test(connection_is_not_polled_for_before_a_wait_was_short),
+		test(octets_in_both_directions_count_as_moved_data),
 		test(transport_is_closed_or_aborted_with_its_connection),
 		test(lack_of_memory_leaks_nothing),
 	};
