@@ -18,6 +18,7 @@
 
 #include "counting_mem.h"
 #include "ddp/stag.h"
+#include "loop/internal.h"
 #include "os/os.h"
 #include "rdmap/rdmap.h"
 #include "util/num.h"
