@@ -273,6 +273,7 @@ void iw_loop_assoc_take_msg(const struct iw_port_msg *m, uint64_t now)
 
 	if (iw_unlikely(!t))
 		return;
+	t->port->loop->near.octets += m->len;
 	iw_loop_assoc_touch(t);
 	s = iw_sctpmap_receive(t->map, m->stream, m->ppid, m->data, m->len, &seg);
 	owner = s ? iw_dss_owner(s) : NULL;

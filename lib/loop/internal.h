@@ -10,6 +10,7 @@
 #include <iwarp/verbs.h>
 
 #include "llp/port.h"
+#include "loop/near.h"
 #include "sctpmap/unused.h"
 #include "util/heap.h"
 #include "util/list.h"
@@ -76,10 +77,7 @@ struct iw_loop {
 	uint64_t flushed_at; /* time of the flush before this wait; 0: it served no connection */
 	uint64_t waits;      /* system calls that waited, or that changed what to wait for */
 
-	/* See poll_near. */
-	bool may_poll_near;   /* this thread may run on several processors */
-	bool near;            /* the last wait of a young connection was short */
-	uint64_t young_until; /* the newest connection over a stream is young until then */
+	struct iw_near near; /* when to poll before sleeping */
 
 	int wake_fd; /* -1: none */
 	struct watch wake, kick, timer;
@@ -193,9 +191,6 @@ struct port_listener {
 	struct iw_list requested;
 };
 
-/* loop.c: how long, in ns, a connection over a stream is young (see poll_near). */
-#define IW_LOOP_YOUNG_NS 250000u
-
 /* watch.c */
 /*
  * "Never", for a timer. A timer stays in the heap for the life of its object, so that moving it
@@ -251,10 +246,11 @@ int iw_loop_no_cc(const char *cc, const char *transport, struct iw_fault *why);
 /* Serves the connection. events: what epoll has reported for its socket. */
 void iw_loop_stream_ready(struct iw_loop_conn *lc, uint32_t events, uint64_t now);
 /*
- * Waits for octets in the socket, outside the epoll set, and serves the connection. Returns 0.
- * IW_E_AGAIN: none arrived within some ms; IW_E_CANCELED: a signal ended the wait.
+ * Waits for octets in the socket, outside the epoll set, and serves the connection. block false:
+ * only looks for octets. Sets *now to the time after the wait. Returns 0. IW_E_AGAIN: none arrived
+ * within some ms, or none are there; IW_E_CANCELED: a signal ended the wait.
  */
-int iw_loop_stream_wait(struct iw_loop_conn *lc, uint64_t now);
+int iw_loop_stream_wait(struct iw_loop_conn *lc, bool block, uint64_t *now);
 /* Ends such waits: puts the socket back into the epoll set. */
 void iw_loop_stream_leave(struct iw_loop_conn *lc);
 /* True if the connection waits only for input, and its transport can wait in the socket. */
@@ -353,7 +349,7 @@ void iw_loop_port_free(struct iw_loop_port *d);
 /* Reads and processes one batch of input. */
 void iw_loop_port_ready(struct iw_loop_port *d, uint64_t now);
 /* As iw_loop_stream_wait, iw_loop_stream_leave, iw_loop_stream_can_wait. */
-int iw_loop_port_wait(struct iw_loop_port *d);
+int iw_loop_port_wait(struct iw_loop_port *d, bool block, uint64_t *now);
 void iw_loop_port_leave(struct iw_loop_port *d);
 bool iw_loop_port_can_wait(const struct iw_loop_port *d);
 /* The timer has fired: serves expired deadlines and sets it anew. */

@@ -3,7 +3,6 @@
 #include "loop/loop.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -25,19 +24,9 @@
 #define DIRECT_WAIT_NS IW_MSEC(20)
 #define POLL_ALL_NS    IW_MSEC(1)
 #define DIRECT_AFTER   64
-/* A wait of a young connection that ends within these ns is short: see poll_near. */
-#define NEAR_NS        60000u
 /* Free buffers that a pool keeps: enough for the few connections that are busy at once. */
 #define SPARE_TXBUFS   8
 #define SPARE_SPILLS   32
-
-/* True if this thread may run on several processors: otherwise polling delays a peer beside it. */
-static bool has_processors(void)
-{
-	cpu_set_t may;
-
-	return sched_getaffinity(0, sizeof(may), &may) == 0 && CPU_COUNT(&may) > 1;
-}
 
 int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault *why)
 {
@@ -49,7 +38,7 @@ int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault 
 	l->mem = mem;
 	l->wake_fd = l->kick_fd = l->timer_fd = -1;
 	l->timer_at = IW_TIME_NEVER;
-	l->may_poll_near = has_processors();
+	l->near.allowed = sysconf(_SC_NPROCESSORS_ONLN) > 1;
 	l->wake.kind = WATCH_WAKE;
 	l->kick.kind = WATCH_KICK;
 	l->timer.kind = WATCH_TIMER;
@@ -228,27 +217,20 @@ static int poll_until(struct iw_loop *l, struct epoll_event *ev, uint64_t until,
 	return epoll_wait(l->epoll, ev, EVENTS, -1);
 }
 
-/* True if the next wait should begin with poll_near. */
-static bool is_near(const struct iw_loop *l, uint64_t end, uint64_t now)
+/* Polls for at most IW_NEAR_NS, and sets *now to the time after it. Returns as poll_until. */
+static int poll_near(struct iw_loop *l, struct epoll_event *ev, uint64_t *now)
 {
-	return l->near && end > now && now < l->young_until;
-}
-
-/*
- * The set-up, the first operation and the close of a connection are a few round trips. If the peer
- * is on this machine, a round trip is shorter than the time in which a processor falls asleep and
- * wakes up. So while a connection is young, and the previous such wait was short, the loop polls for
- * as long as a short wait takes before it sleeps. Returns as poll_until; 0: nothing is ready.
- */
-static int poll_near(struct iw_loop *l, struct epoll_event *ev, uint64_t end, uint64_t now)
-{
-	const uint64_t stop = IW_MIN(end, now + NEAR_NS);
+	const uint64_t stop = *now + IW_NEAR_NS;
+	unsigned tries = 0;
 	int n;
 
 	do {
-		l->waits++;
+		tries++;
 		n = epoll_wait(l->epoll, ev, EVENTS, 0);
-	} while (n == 0 && iw_os_now() < stop);
+		*now = iw_os_now();
+	} while (n == 0 && *now < stop);
+	l->waits += tries;
+	iw_near_polled(&l->near, tries, n != 0);
 	return n;
 }
 
@@ -371,12 +353,36 @@ static void direct_ready(struct iw_loop *l, uint64_t now)
 	iw_loop_port_flush_all(l, now);
 }
 
-/*
- * Serves the connection or port of l->direct alone. Returns true if the turn is complete, with its
- * result in *ret.
- */
-static bool serve_direct(struct iw_loop *l, uint64_t end, uint64_t now, int *ret)
+/* As iw_loop_stream_wait, in the socket of l->direct. */
+static int wait_direct(struct iw_loop *l, bool block, uint64_t *now)
 {
+	return l->direct->kind == WATCH_STREAM ? iw_loop_stream_wait(direct_conn(l), block, now)
+					       : iw_loop_port_wait(direct_port(l), block, now);
+}
+
+/* Polls in the socket of l->direct as poll_near. Returns as wait_direct. */
+static int poll_direct(struct iw_loop *l, uint64_t *now)
+{
+	const uint64_t stop = *now + IW_NEAR_NS;
+	unsigned tries = 0;
+	int ret;
+
+	do {
+		tries++;
+		ret = wait_direct(l, false, now);
+	} while (ret == IW_E_AGAIN && *now < stop);
+	iw_near_polled(&l->near, tries, ret != IW_E_AGAIN);
+	return ret;
+}
+
+/*
+ * Serves the connection or port of l->direct alone. *near: polls first, and sets it to false.
+ * Returns true if the turn is complete, with its result in *ret.
+ */
+static bool serve_direct(struct iw_loop *l, uint64_t end, bool *near, uint64_t now, int *ret)
+{
+	uint64_t begun = now;
+
 	*ret = 0;
 	if (end == 0) {
 		direct_ready(l, now);
@@ -384,24 +390,32 @@ static bool serve_direct(struct iw_loop *l, uint64_t end, uint64_t now, int *ret
 	}
 	if (iw_loop_poll_all_due(l, now) || end < now + DIRECT_WAIT_NS)
 		return false;
-	*ret = l->direct->kind == WATCH_STREAM ? iw_loop_stream_wait(direct_conn(l), now)
-					       : iw_loop_port_wait(direct_port(l));
+	*ret = *near ? poll_direct(l, &now) : IW_E_AGAIN;
+	*near = false;
+	if (*ret == IW_E_AGAIN)
+		*ret = wait_direct(l, true, &now);
 	if (*ret == IW_E_AGAIN)
 		return false;
+	iw_near_end(&l->near, now - begun, *ret == 0);
 	if (*ret == IW_E_CANCELED)
 		*ret = IW_LOOP_WOKEN;
 	return true;
 }
 
-/* Waits until end for all descriptors. Returns how many are ready, or -1 and errno. */
-static int poll_all(struct iw_loop *l, struct epoll_event *ev, uint64_t end, uint64_t now)
+/*
+ * Waits until end for all descriptors; near: polls first. Returns how many are ready, or -1 and
+ * errno.
+ */
+static int poll_all(struct iw_loop *l, struct epoll_event *ev, uint64_t end, bool near,
+		    uint64_t now)
 {
 	struct watch *one;
-	int n;
+	int n = 0;
 
 	if (end)
 		iw_loop_end_direct(l);
-	n = is_near(l, end, now) ? poll_near(l, ev, end, now) : 0;
+	if (near)
+		n = poll_near(l, ev, &now);
 	if (n == 0)
 		n = poll_until(l, ev, end, now);
 	if (n > 0) {
@@ -419,7 +433,7 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 	struct epoll_event ev[EVENTS];
 	const struct watch *one;
 	uint64_t now, end;
-	bool early;
+	bool early, near;
 	int n, ret;
 
 	/*
@@ -443,10 +457,11 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 		if (end > 0 && !iw_loop_rest(l))
 			end = 0;
 		now = iw_os_now();
-		if (!is_near(l, end, now) && can_wait_direct(l) && serve_direct(l, end, now, &ret))
+		near = end > now && iw_near_begin(&l->near, end - now) && l->ring_ports == 0;
+		if (can_wait_direct(l) && serve_direct(l, end, &near, now, &ret))
 			return ret;
 		ret = 0;
-		n = poll_all(l, ev, end, now);
+		n = poll_all(l, ev, end, near, now);
 		if (n < 0 && errno == EINTR) {
 			ret = IW_LOOP_WOKEN;
 			n = 0;
@@ -454,8 +469,8 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 			return iw_os_fail(why, errno, "loop: wait for sockets");
 		}
 		l->polled_at = iw_os_now();
-		if (end && now < l->young_until)
-			l->near = l->may_poll_near && l->polled_at < now + NEAR_NS;
+		if (end > now)
+			iw_near_end(&l->near, l->polled_at - now, n > 0);
 		now = l->polled_at;
 		/* If only the timer of an earlier wait has fired, wait again. */
 		one = only_one(ev, n);

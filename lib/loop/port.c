@@ -327,21 +327,29 @@ bool iw_loop_port_can_wait(const struct iw_loop_port *d)
 	return d->llp->waits && d->armed == EPOLLIN && !d->blocked && !d->rest_until;
 }
 
-int iw_loop_port_wait(struct iw_loop_port *d)
+/* As the operation input_wait of the port, but does not wait. */
+static int look(struct iw_loop_port *d, uint64_t *now, struct iw_fault *why)
+{
+	int err = d->llp->ops->input(d->llp, *now, why);
+
+	*now = iw_os_now();
+	return err == 0 ? IW_E_AGAIN : err;
+}
+
+int iw_loop_port_wait(struct iw_loop_port *d, bool block, uint64_t *now)
 {
 	struct iw_fault why;
-	uint64_t now;
 	int err;
 
 	/* Out of the epoll set: the kernel would notify the set of each arrival as well. */
 	if (!d->direct)
 		iw_loop_unwatch(d->loop, d->llp->fd);
 	d->direct = true;
-	err = d->llp->ops->input_wait(d->llp, &now, &why);
+	err = block ? d->llp->ops->input_wait(d->llp, now, &why) : look(d, now, &why);
 	if (err == IW_E_AGAIN || err == IW_E_CANCELED)
 		return err;
-	take_batch(d, err, &why, now);
-	iw_loop_port_flush_all(d->loop, now);
+	take_batch(d, err, &why, *now);
+	iw_loop_port_flush_all(d->loop, *now);
 	return 0;
 }
 

@@ -48,6 +48,15 @@ void iw_loop_session_arrived(struct session_conn *k, const struct iw_port_msg *m
 		iw_loop_lend(l, p->ops->lend(p, m->data), m->data);
 }
 
+static size_t length(const struct iw_conn_msg *c)
+{
+	size_t len = c->hdr_len;
+
+	for (size_t i = 0; i < c->nvec; i++)
+		len += c->vec[i].len;
+	return len;
+}
+
 static void send_segments(struct session_conn *k, uint64_t now)
 {
 	struct iw_loop_assoc *t = k->assoc;
@@ -73,6 +82,7 @@ static void send_segments(struct session_conn *k, uint64_t now)
 				iw_loop_port_rest(t->port, now);
 			break;
 		}
+		k->lc.loop->near.octets += length(c);
 		iw_conn_msg_taken(k->lc.conn, err == IW_PORT_KEPT, now);
 		if (--budget == 0) {
 			iw_loop_conn_kick(&k->lc);

@@ -287,8 +287,10 @@ static void send_out(struct stream_conn *k, uint64_t now)
 			send_failed(k, &why, now);
 			return;
 		}
-		if (n > 0)
+		if (n > 0) {
 			iw_conn_sent(k->lc.conn, (size_t)n, now);
+			k->lc.loop->near.octets += (size_t)n;
+		}
 		if (n < 0 || (size_t)n < tx.bytes || k->stream->unsent) {
 			k->blocked = true;
 			check_unacked(k, now);
@@ -350,6 +352,7 @@ static int receive_once(struct stream_conn *k, bool wait, uint64_t *now)
 	}
 	/* After an empty read too: it returns the scratch memory and a spill buffer. */
 	iw_conn_received(k->lc.conn, n > 0 ? (size_t)n : 0, *now);
+	k->lc.loop->near.octets += n > 0 ? (size_t)n : 0;
 	if (n == IW_E_AGAIN || n == IW_E_CANCELED)
 		return (int)n;
 	if (n < 0 || (n == 0 && k->tx_dead))
@@ -523,7 +526,7 @@ bool iw_loop_stream_can_wait(struct iw_loop_conn *lc)
 	       !over(k) && k->stream->ops->recv_wait && iw_conn_wants_rx(lc->conn);
 }
 
-int iw_loop_stream_wait(struct iw_loop_conn *lc, uint64_t now)
+int iw_loop_stream_wait(struct iw_loop_conn *lc, bool block, uint64_t *now)
 {
 	struct stream_conn *k = stream_of(lc);
 	int ret;
@@ -533,11 +536,13 @@ int iw_loop_stream_wait(struct iw_loop_conn *lc, uint64_t now)
 		iw_loop_unwatch(lc->loop, k->stream->fd);
 	k->watched = false;
 	k->direct = true;
-	ret = receive_once(k, true, &now);
+	ret = receive_once(k, block, now);
+	if (!block)
+		*now = iw_os_now();
 	if (ret == IW_E_AGAIN || ret == IW_E_CANCELED)
 		return ret;
-	pump(k, now);
-	settle(k, 0, now);
+	pump(k, *now);
+	settle(k, 0, *now);
 	return 0;
 }
 
@@ -643,7 +648,6 @@ int iw_loop_stream_new(struct iw_loop_conn **out, struct iw_loop *l, struct iw_s
 	k->lc.connecting = connecting;
 	iw_loop_conn_init(&k->lc, &stream_ops, WATCH_STREAM, l, conn, owner);
 	l->streams++;
-	l->young_until = now + IW_LOOP_YOUNG_NS;
 	k->fresh = !connecting;
 	if (connecting)
 		limit_attempt(k, now);

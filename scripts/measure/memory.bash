@@ -12,8 +12,11 @@
 # processor and sometimes on two; a round trip between two processors takes ten times as long, and
 # the ratio would measure only that.
 #
-# "awake" runs an endless loop at the lowest priority on each core, so that no core sleeps. Without
-# it both tools sleep between two messages, as they do on an idle machine.
+# sockperf sleeps between two messages, its default. So do our tools at first, but after a few short
+# waits they poll for the next message before they sleep (spin_ns in libiwarp(3)). Most of sockperf's
+# time in P8 and P9 is that of the kernel to wake up a sleeping core.
+#
+# "awake" runs an endless loop at the lowest priority on each core, so that no core sleeps.
 #
 # P3m, P3j and P3s are P3 with an MTU of 9000, with two associations beside two connections of
 # iperf3, and with eight streams in one association. They have no bar.

@@ -18,6 +18,7 @@
 
 #include "counting_mem.h"
 #include "ddp/stag.h"
+#include "loop/internal.h"
 #include "os/os.h"
 #include "rdmap/rdmap.h"
 #include "util/num.h"
@@ -621,6 +622,21 @@ static void flooded_connection_does_not_delay_the_others(void **state)
 	side_free(&d);
 }
 
+/* The loop polls for more input only while little data moves. */
+static void octets_in_both_directions_count_as_moved_data(void **state)
+{
+	static unsigned char src[3000] = { 1 }, dst[sizeof(src)];
+
+	(void)state;
+	establish();
+	loop->near.octets = 0;
+	write_to(&a, region(dst, sizeof(dst)), src, sizeof(src));
+	for (int i = 0; i < 50 && memcmp(dst, src, sizeof(src)) != 0; i++)
+		turn(0);
+	assert_memory_equal(dst, src, sizeof(src));
+	assert_in_range(loop->near.octets, 2 * sizeof(src), 3 * sizeof(src));
+}
+
 static void transport_is_closed_or_aborted_with_its_connection(void **state)
 {
 	(void)state;
@@ -713,6 +729,7 @@ int main(void)
 		test(address_that_does_not_answer_shares_its_time_with_the_next),
 		test(no_address_that_answers_is_a_time_out),
 		test(flooded_connection_does_not_delay_the_others),
+		test(octets_in_both_directions_count_as_moved_data),
 		test(transport_is_closed_or_aborted_with_its_connection),
 		test(lack_of_memory_leaks_nothing),
 	};

@@ -329,9 +329,15 @@ static void until_it_waits_there(struct fake *f)
 
 static int set_up(void **state)
 {
+	int err;
+
 	(void)state;
 	counting_mem_init(&mem);
-	return iw_loop_new(&loop, &mem.mem, NULL);
+	err = iw_loop_new(&loop, &mem.mem, NULL);
+	/* Input that is there already would end each wait while it polls. */
+	if (!err)
+		loop->near.allowed = false;
+	return err;
 }
 
 static int tear_down(void **state)
@@ -394,6 +400,72 @@ static void with_two_ports_neither_delays_the_other(void **state)
 	stop(&two, h);
 	until_it_waits_there(&one);
 	stop(&one, g);
+}
+
+/*
+ * After short waits, waits for input that does not arrive. Returns how often the loop asked for it in
+ * the port. A busy machine can make waits long, so that the loop does not poll.
+ */
+static unsigned asks_in_port(struct fake *f, int short_waits)
+{
+	unsigned before;
+
+	for (int i = 0; i < short_waits; i++)
+		assert_int_equal(arrive(f), 0);
+	before = f->inputs;
+	assert_int_equal(iw_loop_wait(loop, iw_os_now() + IW_MSEC(25), NULL), 0);
+	return f->inputs - before;
+}
+
+static void after_short_waits_a_sole_port_is_polled_before_the_wait_in_it(void **state)
+{
+	uint64_t limit = iw_os_now() + IW_SEC(10);
+	struct iw_loop_listener *g;
+	unsigned waits, asks;
+	struct fake f;
+
+	(void)state;
+	g = listen_on(&f);
+	until_it_waits_there(&f);
+	assert_int_equal(asks_in_port(&f, 100), 0);
+	loop->near.allowed = true;
+	do {
+		assert_true(iw_os_now() < limit);
+		loop->near.skip = 0;
+		waits = f.waits;
+		asks = asks_in_port(&f, 100);
+	} while (asks < 3 || f.waits == waits);
+	/* That poll was unsuccessful. */
+	assert_true(loop->near.skip > 0);
+	assert_int_equal(asks_in_port(&f, 0), 0);
+	stop(&f, g);
+}
+
+static void after_short_waits_several_ports_are_polled_with_epoll(void **state)
+{
+	uint64_t limit = iw_os_now() + IW_SEC(10);
+	struct iw_loop_listener *g[2];
+	struct fake one, two;
+	uint64_t before;
+
+	(void)state;
+	g[0] = listen_on(&one);
+	g[1] = listen_on(&two);
+	loop->near.allowed = true;
+	do {
+		assert_true(iw_os_now() < limit);
+		loop->near.skip = 0;
+		for (int i = 0; i < 10; i++)
+			assert_int_equal(arrive(&one), 0);
+		before = iw_loop_waits(loop);
+		assert_int_equal(iw_loop_wait(loop, iw_os_now() + IW_MSEC(1), NULL), 0);
+	} while (iw_loop_waits(loop) - before < 4);
+	assert_true(loop->near.skip > 0);
+	before = iw_loop_waits(loop);
+	assert_int_equal(iw_loop_wait(loop, iw_os_now() + IW_MSEC(1), NULL), 0);
+	assert_in_range(iw_loop_waits(loop) - before, 1, 2);
+	stop(&one, g[0]);
+	stop(&two, g[1]);
 }
 
 static void a_signal_ends_the_wait_in_a_port(void **state)
@@ -910,6 +982,7 @@ static void octets_held_for_unaccepted_sessions_are_reported_to_the_port(void **
 	assert_int_equal(units, 3);
 	coming_segment(4);
 	assert_int_equal(arrive(&f), 0);
+	assert_true(loop->near.octets >= 598);
 	iw_loop_flush(loop);
 	assert_int_equal(coming.held, 0);
 	assert_int_equal(coming.told, 2);
@@ -928,6 +1001,11 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(with_two_ports_neither_delays_the_other, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			after_short_waits_a_sole_port_is_polled_before_the_wait_in_it, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			after_short_waits_several_ports_are_polled_with_epoll, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_signal_ends_the_wait_in_a_port, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(wait_without_input_ends_at_its_deadline, set_up,

@@ -130,7 +130,8 @@ INTRODUCTION = """\
 peer in the same run: over two network namespaces joined by veth (MTU 1500, default offloads), with
 CRC on (off in P32 and P32m: the default of start-up by ssh) and the data of every run verified. A
 ratio is the median of the ratios of the pairs; its range follows in parentheses, unless there was
-only one measurement.
+only one measurement. In P8 and P9 our tools poll for up to 60 us before they sleep; sockperf sleeps
+at once.
 `scripts/bench --help` and the heads of the files in `scripts/measure` describe the figures.
 """
 
