@@ -78,7 +78,8 @@ struct store {
 	uint64_t off;
 	void *buf; /* from the hub's slots */
 	struct iw_xfer_digest digest;
-	int r; /* the result of the task */
+	bool checked; /* against the digest */
+	int r;        /* the result of the task */
 	struct iw_file_fault why;
 };
 

@@ -541,8 +541,24 @@ static void store_now(struct iw_task *task)
 
 	st->r = f->packed ? iw_pack_sink_store(f->packed, &f->hasher, st->off, &iov, 1, &st->digest,
 					       &st->why)
-			  : iw_target_write(&f->target, &f->hasher, st->off, &iov, 1, &st->digest,
-					    &st->why);
+			  : iw_target_write(&f->target, st->checked ? NULL : &f->hasher, st->off,
+					    &iov, 1, &st->digest, &st->why);
+}
+
+/*
+ * True if the chunk has its digest. This thread has just placed the octets, so they are in its
+ * cache; the worker limits the rate and would have to fetch them. The worker checks (again) what
+ * this function does not confirm, and reports errors.
+ */
+static bool is_checked(struct session *s, const struct iw_xfer_act *a, void *buf)
+{
+	const struct iovec iov = { .iov_base = buf, .iov_len = a->len };
+	const struct file *f = a->file;
+	struct iw_xfer_digest own;
+
+	return !f->packed && iw_digest_is_quick(s->mine.digest) &&
+	       iw_hasher_chunk(&s->work->hasher, &iov, 1, &own) == 0 &&
+	       iw_xfer_digest_equal(&own, &a->digest);
 }
 
 /* Returns the chunk in one piece: the buffer of its slot, which the slot loses, or a copy. */
@@ -628,7 +644,8 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xfer_act *a)
 			      .len = (uint32_t)a->len,
 			      .off = a->off,
 			      .buf = buf,
-			      .digest = a->digest };
+			      .digest = a->digest,
+			      .checked = is_checked(s, a, buf) };
 	w->store_paced = false;
 	iw_group_charge(s->group, s, IW_XFER_CHUNK);
 	f->tasks++;

@@ -282,6 +282,38 @@ static uint64_t load_stream(struct session *s, const struct iw_xfer_act *a)
 	return r == 1 ? 0 : IW_MAX(a->len, (uint64_t)1);
 }
 
+/*
+ * Reads the chunk in this thread if it is in memory: it is then still in this thread's cache when
+ * it is sent, and no thread must be woken. False: it is not, or hashing takes long, or the worker
+ * uses the file.
+ */
+static bool fetch(struct session *s, const struct iw_xfer_act *a)
+{
+	struct file *f = a->file;
+
+	return !f->pack && f->tasks == 0 && iw_digest_is_quick(s->mine.digest) &&
+	       iw_src_fetch(&f->src, a->off, (uint32_t)a->len, s->work->slot[a->slot]);
+}
+
+/* Hashes the chunk that fetch has read, and gives it to the machine. */
+static uint64_t load_fetched(struct session *s, const struct iw_xfer_act *a)
+{
+	struct file *f = a->file;
+	struct iw_file_fault why;
+	struct iw_xfer_chunk l;
+
+	if (iw_src_load(&f->src, &s->work->hasher, a->off, (uint32_t)a->len, s->work->slot[a->slot],
+			&l, &why) != 0) {
+		iw_xfer_file_failed(s->x, a->id, why.code, why.text, s->hub->now);
+		return a->len;
+	}
+	if (l.zero)
+		iw_hub_unpace(s->hub, l.len);
+	iw_xfer_loaded(s->x, a->slot, &l, s->hub->now);
+	f->done += l.len;
+	return a->len;
+}
+
 uint64_t iw_source_load(struct session *s, const struct iw_xfer_act *a)
 {
 	struct work *w = s->work;
@@ -300,6 +332,9 @@ uint64_t iw_source_load(struct session *s, const struct iw_xfer_act *a)
 		return 0;
 	if (f->src.stream)
 		return load_stream(s, a);
+	f->src.keeps_zeros = iw_src_differs(&f->src, a->off);
+	if (fetch(s, a))
+		return load_fetched(s, a);
 	f->slot = a->slot;
 	f->off = a->off;
 	f->len = a->len;
@@ -308,7 +343,6 @@ uint64_t iw_source_load(struct session *s, const struct iw_xfer_act *a)
 	w->nslots--;
 	iw_session_credit(s, IW_XFER_CHUNK);
 	w->loading = f;
-	f->src.keeps_zeros = iw_src_differs(&f->src, a->off);
 	f->task = (struct iw_task){ .run = load_now, .back = load_back };
 	if (!queue_task(s, f, a->id, &f->task))
 		(void)give_slot_back(s->hub, s, f);

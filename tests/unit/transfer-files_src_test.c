@@ -224,6 +224,32 @@ static void allocated_file_on_tmpfs_is_not_searched_for_holes(void **state)
 	iw_src_close(&s);
 }
 
+static void octets_in_memory_are_fetched_once(void **state)
+{
+	int fd = memfd_create("f", MFD_CLOEXEC);
+	struct iw_file_fault why;
+	struct iw_xfer_chunk l;
+	struct iw_src s;
+
+	(void)state;
+	assert_int_equal(write(fd, "octets", 6), 6);
+	assert_int_equal(iw_src_open(&s, fd, &why), 0);
+	assert_true(iw_src_fetch(&s, 0, 6, buf));
+	assert_memory_equal(buf, "octets", 6);
+	/* Only the buffer has them now. */
+	assert_int_equal(ftruncate(fd, 4), 0);
+	assert_int_equal(iw_src_load(&s, &hasher, 0, 6, buf, &l, &why), 0);
+	assert_true(l.len == 6 && l.digest.len == 16);
+	/* The rest is read, and its absence reported; the next load reads everything. */
+	assert_false(iw_src_fetch(&s, 0, 6, buf));
+	assert_int_equal(iw_src_load(&s, &hasher, 0, 6, buf, &l, &why), -1);
+	assert_int_equal(why.code, IW_XFER_CODE_CHANGED);
+	memset(buf, 0, 4);
+	assert_int_equal(iw_src_load(&s, &hasher, 0, 4, buf, &l, &why), 0);
+	assert_memory_equal(buf, "octe", 4);
+	iw_src_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +264,7 @@ int main(void)
 						unmake),
 		cmocka_unit_test_setup_teardown(a_source_that_is_a_stream_is_not_awaited, make,
 						unmake),
+		cmocka_unit_test_setup_teardown(octets_in_memory_are_fetched_once, make, unmake),
 		cmocka_unit_test(allocated_file_on_tmpfs_is_not_searched_for_holes),
 	};
 

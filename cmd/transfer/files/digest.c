@@ -102,6 +102,11 @@ static int xxh3_chunk(struct iw_hasher *h, const struct iovec *iov, size_t n,
 	return 0;
 }
 
+bool iw_digest_is_quick(enum iw_xfer_digest_kind kind)
+{
+	return kind != IW_XFER_SHA256;
+}
+
 int iw_hasher_init(struct iw_hasher *h, enum iw_xfer_digest_kind kind, struct iw_fault *why)
 {
 	int err = 0;

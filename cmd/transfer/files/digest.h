@@ -28,6 +28,12 @@ struct iw_hasher {
 };
 
 /*
+ * True if hashing takes about as long as a CRC32c, so that a thread with an event loop may do it.
+ * False for sha256, which takes ten times as long.
+ */
+bool iw_digest_is_quick(enum iw_xfer_digest_kind kind);
+
+/*
  * Prepares *h for digests of that kind. IW_E_NOTSUP: this build, or OpenSSL, lacks the digest.
  * IW_E_NOMEM: no memory.
  */

@@ -13,12 +13,17 @@
 #define RUNS     256         /* runs of data that are summed */
 #define SEARCHED (64L << 20) /* up to this size any file system is searched for holes quickly */
 
-bool iw_space_holes(int fd, const struct stat *st)
+bool iw_space_in_memory(int fd)
 {
 	struct statfs fs;
 
+	return fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+}
+
+bool iw_space_holes(int fd, const struct stat *st)
+{
 	return st->st_size < SEARCHED || st->st_blocks < st->st_size / 512 ||
-	       fstatfs(fd, &fs) < 0 || fs.f_type != TMPFS_MAGIC;
+	       !iw_space_in_memory(fd);
 }
 
 uint64_t iw_space_data(int fd, uint64_t size)

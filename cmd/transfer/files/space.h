@@ -11,6 +11,8 @@
 
 #include "transfer/files/fault.h"
 
+/* True if the file system of fd is a tmpfs: reading waits for a device only after swapping. */
+bool iw_space_in_memory(int fd);
 /*
  * False if searching the file for holes is useless and slow: tmpfs searches page by page, and all
  * of the file is allocated. What fallocate() has reserved then counts as data, and is sent as such.

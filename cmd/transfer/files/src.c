@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -44,6 +45,7 @@ int iw_src_open(struct iw_src *s, int fd, struct iw_file_fault *why)
 	}
 	s->end = (uint64_t)s->at_open.st_size;
 	s->seeks_data = iw_space_holes(fd, &s->at_open);
+	s->in_memory = iw_space_in_memory(fd);
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* only a hint */
 	return 0;
 }
@@ -66,6 +68,7 @@ void iw_src_again(struct iw_src *s)
 	iw_chunk_list_free(&s->chunks);
 	free(s->had);
 	s->had = NULL;
+	s->have = 0;
 }
 
 void iw_src_part(struct iw_src *s, uint64_t off, uint64_t len)
@@ -234,12 +237,23 @@ int iw_src_next_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len
 	return 0;
 }
 
-/* Reads len octets; fails if the file has become shorter. */
-static int read_file(struct iw_src *s, uint64_t off, uint32_t len, uint8_t *buf,
-		     struct iw_file_fault *why)
+/* tmpfs does not implement RWF_NOWAIT. It waits only for octets that were swapped out. */
+bool iw_src_fetch(struct iw_src *s, uint64_t off, uint32_t len, void *buf)
 {
-	uint32_t have = 0;
+	struct iovec iov = { .iov_base = buf, .iov_len = len };
+	ssize_t n;
 
+	if (s->stream)
+		return false;
+	n = preadv2(s->fd, &iov, 1, (off_t)off, s->in_memory ? 0 : RWF_NOWAIT);
+	s->have = n > 0 ? (uint32_t)n : 0;
+	return s->have == len;
+}
+
+/* Reads octets have to len; fails if the file has become shorter. */
+static int read_file(const struct iw_src *s, uint64_t off, uint32_t have, uint32_t len,
+		     uint8_t *buf, struct iw_file_fault *why)
+{
 	while (have < len) {
 		ssize_t n = pread(s->fd, buf + have, len - have, (off_t)(off + have));
 
@@ -282,13 +296,14 @@ int iw_src_load(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t le
 	struct iovec iov = { .iov_base = buf, .iov_len = len };
 	int r;
 
-	r = s->stream ? read_stream(s, len, buf, why) : read_file(s, off, len, buf, why);
+	r = s->stream ? read_stream(s, len, buf, why) : read_file(s, off, s->have, len, buf, why);
+	if (r == 1)
+		return 1;
+	if (s->stream)
+		iov.iov_len = s->have;
+	s->have = 0;
 	if (r != 0)
 		return r;
-	if (s->stream) {
-		iov.iov_len = s->have;
-		s->have = 0;
-	}
 	*out = (struct iw_xfer_chunk){ .len = (uint32_t)iov.iov_len };
 	if (out->len == 0)
 		return 0;
@@ -313,7 +328,7 @@ int iw_src_compare(struct iw_src *s, struct iw_hasher *h, uint64_t off, uint32_t
 	*same = false;
 	if (!buf)
 		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory to compare it");
-	r = read_file(s, off, len, buf, why);
+	r = read_file(s, off, 0, len, buf, why);
 	if (r == 0 && iw_hasher_chunk(h, &iov, 1, &own) != 0)
 		r = iw_file_fail(why, IW_XFER_CODE_IO, "its digest could not be computed");
 	free(buf);

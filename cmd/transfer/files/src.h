@@ -21,6 +21,7 @@ struct iw_src {
 	int fd;
 	bool stream;
 	bool seeks_data; /* it may have holes, and the file system supports SEEK_DATA */
+	bool in_memory;  /* on a file system without storage */
 	struct stat at_open;
 	/* A regular file: the range to send, in whole chunks except at the end of the file. */
 	uint64_t begin, end;
@@ -32,9 +33,9 @@ struct iw_src {
 	size_t digest_len;
 	bool keeps_zeros; /* the next chunk is sent even if it is all zeros */
 	struct iw_chunk_list chunks;
+	uint32_t have; /* octets that the buffer of the next iw_src_load has already */
 	/* Stream: */
-	uint64_t pos;  /* octets read so far */
-	uint32_t have; /* of these, octets in the current buffer */
+	uint64_t pos; /* octets read so far */
 	bool eof;
 };
 
@@ -84,6 +85,13 @@ void iw_src_meta(const struct iw_src *s, struct iw_xfer_meta *m);
  */
 IW_MUST_CHECK int iw_src_next_data(struct iw_src *s, uint64_t off, uint64_t *at, uint64_t *len,
 				   bool *last, struct iw_file_fault *why);
+
+/*
+ * Reads those of the len octets at off into buf that are in memory. True: all of them, so that
+ * iw_src_load does not wait for a device. Call iw_src_load with the same range and buffer next; it
+ * reads the rest and reports errors. False for a stream.
+ */
+bool iw_src_fetch(struct iw_src *s, uint64_t off, uint32_t len, void *buf);
 
 /*
  * Reads len octets at off into buf, hashes them and keeps the digest of the chunk. 0: *out; 1: a

@@ -111,7 +111,8 @@ IW_MUST_CHECK int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint
 
 /*
  * The same for files only. Another thread may create or commit other targets of the same place
- * meanwhile, even another part of the same file. The caller owns t and *h.
+ * meanwhile, even another part of the same file. The caller owns t and *h. h NULL: the caller has
+ * checked the digest.
  */
 IW_MUST_CHECK int iw_target_write(struct iw_target *t, struct iw_hasher *h, uint64_t off,
 				  const struct iovec *iov, size_t n,
