@@ -21,7 +21,6 @@ void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_
 		q->reduced_at = now;
 		iw_sctp_choose_cc(a, true);
 	}
-
 	for (unsigned i = 0; i < a->npaths && !q->in_recovery; i++) {
 		struct path *p = &a->paths[i];
 
@@ -54,8 +53,7 @@ static uint64_t reorder_window(const struct path *p)
 void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 {
 	struct outq *q = &a->out;
-	unsigned hit = 0;
-	bool again = false;
+	unsigned hit = 0, again = 0; /* bits of paths */
 
 	q->rack_at = IW_TIME_NEVER;
 	/*
@@ -81,7 +79,8 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 			continue;
 		}
 		hit |= 1u << c->path;
-		again |= c->sends > 1 && c->sent_at > q->reduced_at;
+		if (c->sends > 1 && c->sent_at > q->reduced_at)
+			again |= 1u << c->path;
 		a->count.fast_retransmits++;
 		iw_sctp_mark_lost(a, seq, "rack");
 		iw_sctp_pmtu_lost(p, c->sends, now);
@@ -91,10 +90,13 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 			a->paths[i].t3_at = IW_TIME_NEVER;
 	/*
 	 * RFC 5681 4.3: the loss of a retransmission reduces the window again. Otherwise a window
-	 * far above the path would keep losing chunks, and the recovery would never end.
+	 * far above the path would keep losing chunks, and the recovery would never end. The first
+	 * losses of the other paths belong to the recovery that has begun.
 	 */
-	if (again)
+	if (q->in_recovery && again) {
 		q->in_recovery = false;
+		hit = again;
+	}
 	if (hit)
 		iw_sctp_begin_recovery(a, hit, now);
 }
