@@ -110,7 +110,7 @@ static bool begins_round(struct iw_sctp_bbr *b, const struct iw_sctp_cc_sample *
 	b->round_rate = 0;
 	b->round_end = s->delivered;
 	b->round_delivered = s->delivered;
-	b->round_lost = s->lost;
+	b->round_lost = b->lost;
 	b->responded = false;
 	b->round++;
 	return true;
@@ -404,6 +404,7 @@ static void bbr_ack(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 		return;
 	if (s) {
 		round = begins_round(b, s);
+		b->lost = s->lost;
 		learn_rate(b, s);
 		learn_extra(c, ack);
 		if (round)

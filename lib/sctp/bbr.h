@@ -30,6 +30,7 @@ struct iw_sctp_bbr {
 	/* A round ends when a chunk sent after its beginning is acknowledged. */
 	uint64_t round, round_end;
 	uint64_t round_delivered, round_lost; /* totals at the beginning of the round */
+	uint64_t lost;                        /* the total as of the last sample */
 	uint64_t round_rate, last_rate;       /* the highest in this round, in the last one */
 	uint32_t last_delivered;              /* in the last round */
 	bool responded;                       /* to the losses of this round */
