@@ -67,7 +67,7 @@ static uint64_t rate_now(const struct iw_sctp_bbr *b)
 	return IW_MIN(rate_max(b), b->rate_lo);
 }
 
-static uint64_t trip(const struct iw_sctp_bbr *b)
+static uint64_t model_rtt(const struct iw_sctp_bbr *b)
 {
 	return IW_MAX(b->rtt_min, RTT_LEAST);
 }
@@ -79,13 +79,13 @@ static uint64_t octets_in(uint64_t rate, uint64_t ns)
 }
 
 /* gain percent of the BDP, octets. 0: not known yet. */
-static uint32_t product(const struct iw_sctp_bbr *b, unsigned gain)
+static uint32_t bdp_percent(const struct iw_sctp_bbr *b, unsigned gain)
 {
 	uint64_t octets;
 
 	if (b->rtt_min == UINT64_MAX)
 		return 0;
-	octets = octets_in(rate_now(b), trip(b)) * gain / 100;
+	octets = octets_in(rate_now(b), model_rtt(b)) * gain / 100;
 	return (uint32_t)IW_MIN(octets, (uint64_t)UINT32_MAX / 4);
 }
 
@@ -110,7 +110,7 @@ static bool begins_round(struct iw_sctp_bbr *b, const struct iw_sctp_cc_sample *
 	b->round_rate = 0;
 	b->round_end = s->delivered;
 	b->round_delivered = s->delivered;
-	b->round_lost = s->lost;
+	b->round_lost = b->lost;
 	b->responded = false;
 	b->round++;
 	return true;
@@ -179,12 +179,12 @@ static void enter_refill(struct iw_sctp_bbr *b, uint64_t now)
 }
 
 /* The flight that DOWN has to reach. */
-static uint32_t calm(const struct iw_sctp_cc *c)
+static uint32_t drained_flight(const struct iw_sctp_cc *c)
 {
 	const struct iw_sctp_bbr *b = c->bbr;
 	uint32_t most = b->flight_hi == UINT32_MAX ? UINT32_MAX : percent(b->flight_hi, HEADROOM);
 
-	return IW_MAX(IW_MIN(product(b, 100), most), window_min(c));
+	return IW_MAX(IW_MIN(bdp_percent(b, 100), most), window_min(c));
 }
 
 static void check_full(struct iw_sctp_bbr *b, const struct iw_sctp_cc_sample *s)
@@ -224,11 +224,11 @@ static void next_phase(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack, b
 			enter(b, IW_SCTP_BBR_DRAIN, now);
 		return;
 	case IW_SCTP_BBR_DRAIN:
-		if (ack->flight <= product(b, 100))
+		if (ack->flight <= bdp_percent(b, 100))
 			enter_down(b, now);
 		return;
 	case IW_SCTP_BBR_DOWN:
-		if (ack->flight <= calm(c) || rounds >= DOWN_ROUNDS)
+		if (ack->flight <= drained_flight(c) || rounds >= DOWN_ROUNDS)
 			enter(b, IW_SCTP_BBR_CRUISE, now);
 		return;
 	case IW_SCTP_BBR_CRUISE:
@@ -242,8 +242,8 @@ static void next_phase(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack, b
 	case IW_SCTP_BBR_UP:
 		if (round)
 			raise_bound(c, ack);
-		if (rounds >= 1 && now - b->phase_at > trip(b) &&
-		    (ack->flight_before >= product(b, UP_GAIN) || rounds >= UP_ROUNDS_MAX))
+		if (rounds >= 1 && now - b->phase_at > model_rtt(b) &&
+		    (ack->flight_before >= bdp_percent(b, UP_GAIN) || rounds >= UP_ROUNDS_MAX))
 			enter_down(b, now);
 		return;
 	case IW_SCTP_BBR_RTT:
@@ -272,12 +272,12 @@ static void respond(struct iw_sctp_cc *c, const struct iw_sctp_cc_sample *s, uin
 	switch (b->state) {
 	case IW_SCTP_BBR_STARTUP:
 		b->full = true;
-		b->flight_hi = IW_MAX(product(b, 100), b->last_delivered);
+		b->flight_hi = IW_MAX(bdp_percent(b, 100), b->last_delivered);
 		return;
 	case IW_SCTP_BBR_REFILL:
 	case IW_SCTP_BBR_UP:
 		b->flight_hi =
-			IW_MAX(s->flight_then, percent(IW_MIN(product(b, 100), c->cwnd), BETA));
+			IW_MAX(s->flight_then, percent(IW_MIN(bdp_percent(b, 100), c->cwnd), BETA));
 		enter_down(b, now);
 		return;
 	case IW_SCTP_BBR_DRAIN:
@@ -314,14 +314,14 @@ static void learn_rtt(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 	}
 	/* With less in flight, as after idle time, no queue of this path is in the sample. */
 	if (expired && b->state != IW_SCTP_BBR_RTT && b->rtt_min > RTT_LEAST &&
-	    ack->flight_before > IW_MAX(product(b, 50), window_min(c))) {
+	    ack->flight_before > IW_MAX(bdp_percent(b, 50), window_min(c))) {
 		enter(b, IW_SCTP_BBR_RTT, ack->now);
 		b->rtt_until = 0;
 	}
 	if (b->state != IW_SCTP_BBR_RTT)
 		return;
 	if (b->rtt_until == 0) {
-		if (ack->flight > IW_MAX(product(b, 50), window_min(c)))
+		if (ack->flight > IW_MAX(bdp_percent(b, 50), window_min(c)))
 			return;
 		b->rtt_until = ack->now + IW_MIN(RTT_PHASE, RTT_TRIPS * b->rtt_min);
 		b->phase_round = b->round;
@@ -360,7 +360,7 @@ static void set_pacing(struct iw_sctp_cc *c)
 		c->pacing = rate;
 }
 
-static uint32_t bound(const struct iw_sctp_bbr *b)
+static uint32_t flight_bound(const struct iw_sctp_bbr *b)
 {
 	uint32_t hi = b->flight_hi;
 
@@ -380,7 +380,7 @@ static void set_window(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 {
 	const struct iw_sctp_bbr *b = c->bbr;
 	uint32_t extra = IW_MAX(b->extra[0], b->extra[1]);
-	uint32_t want = product(b, window_gain(b)) + extra;
+	uint32_t want = bdp_percent(b, window_gain(b)) + extra;
 	uint32_t cwnd = c->cwnd > UINT32_MAX - ack->octets ? UINT32_MAX : c->cwnd + ack->octets;
 
 	want = IW_MAX(want, window_min(c));
@@ -388,9 +388,9 @@ static void set_window(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 		cwnd = IW_MIN(cwnd, want);
 	else if (c->cwnd >= want && b->round > 0)
 		cwnd = c->cwnd;
-	cwnd = IW_MIN(cwnd, bound(b));
+	cwnd = IW_MIN(cwnd, flight_bound(b));
 	if (b->state == IW_SCTP_BBR_RTT)
-		cwnd = IW_MIN(cwnd, product(b, 50));
+		cwnd = IW_MIN(cwnd, bdp_percent(b, 50));
 	c->cwnd = IW_MAX(cwnd, window_min(c));
 }
 
@@ -404,6 +404,7 @@ static void bbr_ack(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 		return;
 	if (s) {
 		round = begins_round(b, s);
+		b->lost = s->lost;
 		learn_rate(b, s);
 		learn_extra(c, ack);
 		if (round)
@@ -417,7 +418,7 @@ static void bbr_ack(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 	set_window(c, ack);
 }
 
-/* The rate of losses counts, see loses_too_much, not that there are some. */
+/* A loss alone changes nothing: loses_too_much() checks the share of a round. */
 static void bbr_loss(struct iw_sctp_cc *c)
 {
 	(void)c;

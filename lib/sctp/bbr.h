@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * BBR: congestion control by a model of the path. The model is the highest delivery rate and the
- * lowest round-trip time seen lately. DATA is paced at that rate. The window holds about twice
- * their product, the bandwidth-delay product (BDP). After the published ideas of BBR versions 1
- * to 3 (draft-ietf-ccwg-bbr).
+ * lowest round-trip time of the last seconds. DATA is paced at that rate. The window holds about
+ * twice their product, the bandwidth-delay product (BDP). After the published ideas of BBR versions
+ * 1 to 3 (draft-ietf-ccwg-bbr).
  */
 #ifndef IW_SCTP_BBR_H
 #define IW_SCTP_BBR_H
@@ -30,10 +30,11 @@ struct iw_sctp_bbr {
 	/* A round ends when a chunk sent after its beginning is acknowledged. */
 	uint64_t round, round_end;
 	uint64_t round_delivered, round_lost; /* totals at the beginning of the round */
+	uint64_t lost;                        /* the total as of the last sample */
 	uint64_t round_rate, last_rate;       /* the highest in this round, in the last one */
 	uint32_t last_delivered;              /* in the last round */
 	bool responded;                       /* to the losses of this round */
-	/* STARTUP: the rate that counts as the last growth, rounds since. */
+	/* STARTUP: the last rate that was FULL_GROWTH above the one before; rounds since then. */
 	uint64_t full_rate;
 	unsigned full_rounds;
 	bool full; /* the rate no longer grows */
@@ -45,7 +46,7 @@ struct iw_sctp_bbr {
 	unsigned cruise_rounds;
 	uint32_t random;    /* state of a generator that keeps flows from probing at once */
 	uint64_t rtt_until; /* RTT: its end; 0: the path is not empty yet */
-	/* Acknowledgements that arrive in lumps: octets above the expected ones in two windows. */
+	/* Acknowledgements that arrive in bursts: octets above the expected ones in two windows. */
 	uint64_t acks_at, acks;
 	uint32_t extra[2];
 	uint64_t extra_round;

@@ -26,6 +26,24 @@ void iw_sctp_cc_idle(struct iw_sctp_cc *c, bool first)
 	c->epoch = 0;
 }
 
+void iw_sctp_cc_save(struct iw_sctp_cc *c)
+{
+	c->cwnd_before = c->cwnd;
+	c->ssthresh_before = c->ssthresh;
+	c->w_max_before = c->w_max;
+}
+
+void iw_sctp_cc_undo(struct iw_sctp_cc *c)
+{
+	if (c->cwnd_before == 0)
+		return;
+	c->cwnd = IW_MAX(c->cwnd, c->cwnd_before);
+	c->ssthresh = IW_MAX(c->ssthresh, c->ssthresh_before);
+	c->w_max = IW_MAX(c->w_max, c->w_max_before);
+	c->epoch = 0;
+	c->cwnd_before = 0;
+}
+
 static uint32_t grown(uint32_t cwnd, uint32_t by)
 {
 	return by > UINT32_MAX - cwnd ? UINT32_MAX : cwnd + by;

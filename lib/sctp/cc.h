@@ -15,6 +15,8 @@ struct iw_sctp_cc {
 	uint32_t cwnd, ssthresh; /* octets */
 	uint32_t pmdcs; /* largest DATA chunk that fits into one packet, with its header, octets */
 	uint32_t pba;   /* partial_bytes_acked (RFC 9260 7.2.2), octets */
+	/* Before the last reduction, for iw_sctp_cc_undo; 0: nothing can be undone. */
+	uint32_t cwnd_before, ssthresh_before, w_max_before;
 	/* CUBIC only (RFC 9438): */
 	uint32_t w_max; /* octets */
 	uint32_t w_est; /* the window that Reno would have now, octets */
@@ -72,6 +74,10 @@ void iw_sctp_cc_init(struct iw_sctp_cc *c, uint32_t pmdcs, bool ipv4);
  * DATA was sent, so ssthresh keeps the window reached.
  */
 void iw_sctp_cc_idle(struct iw_sctp_cc *c, bool first);
+/* Records the windows before a reduction. */
+void iw_sctp_cc_save(struct iw_sctp_cc *c);
+/* Restores them: the losses were none. No effect without iw_sctp_cc_save, or when repeated. */
+void iw_sctp_cc_undo(struct iw_sctp_cc *c);
 /* Returns the one named "auto", "rfc9260", "cubic" or "bbr"; NULL: not found. */
 const struct iw_sctp_cc_ops *iw_sctp_cc_find(const char *name);
 

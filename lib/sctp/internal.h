@@ -185,6 +185,20 @@ struct outq {
 	bool in_recovery;
 	uint64_t recovery_end; /* recovery ends when una reaches this seq */
 	uint64_t reduced_at;   /* when the recovery began, and the window was reduced */
+	/*
+	 * RFC 8985 6.2: packets overtake each other, so RACK alone finds losses; quarters of a
+	 * round trip added to its margin; recoveries after which they are removed; the seq that
+	 * una reaches before the next quarter is added.
+	 */
+	bool reordered;
+	uint8_t margin, margin_keep;
+	uint64_t margin_seq;
+	/*
+	 * The last recovery: the first chunk of it, and its retransmissions that no duplicate has
+	 * shown to be spurious. If none is left, the window is restored.
+	 */
+	uint64_t undo_from;
+	uint32_t undo_left;
 	/* Chunks below it may be out of sending order: one was retransmitted or reneged. */
 	uint64_t resent_end;
 	uint64_t rack_at, tlp_at; /* timers */
@@ -660,6 +674,13 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now);
  * a recovery is in progress.
  */
 void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_t now);
+/*
+ * The peer has received chunks twice, as the SACK reports: for retransmissions that were spurious,
+ * RACK waits longer from now on, and a reduction of cwnd that had no other cause is undone.
+ */
+void iw_sctp_take_dups(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s);
+/* Ends fast recovery. */
+void iw_sctp_end_recovery(struct iw_sctp_assoc *a);
 /* Sets the timer of the tail-loss probe, or stops it if no probe is needed. */
 void iw_sctp_arm_tlp(struct iw_sctp_assoc *a, uint64_t now);
 /* Handles the timers of RACK, tail-loss probe and zero window probe that have expired. */

@@ -11,6 +11,7 @@
 
 #define REORDER_MIN IW_MSEC(1)   /* least margin of RACK for reordered packets */
 #define TLP_MIN     IW_MSEC(10)  /* least wait before a tail-loss probe */
+#define MARGIN_KEEP 16           /* recoveries for which RACK's margin remains enlarged */
 #define PEER_DELAY  IW_MSEC(200) /* by which a peer may delay the SACK for a single packet */
 
 void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_t now)
@@ -19,14 +20,18 @@ void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_
 
 	if (!q->in_recovery) {
 		q->reduced_at = now;
+		q->undo_from = q->una;
+		q->undo_left = 0;
 		iw_sctp_choose_cc(a, true);
 	}
-
 	for (unsigned i = 0; i < a->npaths && !q->in_recovery; i++) {
 		struct path *p = &a->paths[i];
 
+		p->cc.cwnd_before = 0;
 		if (!(paths_hit & 1u << i))
 			continue;
+		if (!a->cc->models)
+			iw_sctp_cc_save(&p->cc);
 		a->cc->loss(&p->cc);
 		if (iw_sctp_tracing(a))
 			iw_sctp_trace_window(p);
@@ -45,17 +50,67 @@ static bool sent_before(const struct out_chunk *c, uint64_t seq, const struct pa
 	return c->sent_at < p->rack_sent || (c->sent_at == p->rack_sent && seq < p->rack_seq);
 }
 
-/* RFC 8985 6.2, step 4 */
+/* RFC 8985 6.2, step 4: quarters of the shortest round trip, at most SRTT. */
 static uint64_t reorder_window(const struct path *p)
 {
-	return IW_MAX(p->rtt_min / 4, REORDER_MIN);
+	uint64_t window = p->rtt_min / 4;
+
+	if (p->srtt > 0)
+		window = IW_MIN(window * (1u + p->a->out.margin), p->srtt);
+	return IW_MAX(window, REORDER_MIN);
+}
+
+/* RFC 8985 6.2, step 4: one quarter more, at most once in each round trip. */
+static void widen_margin(struct outq *q)
+{
+	q->reordered = true;
+	q->margin_keep = MARGIN_KEEP;
+	if (q->una < q->margin_seq || q->margin == UINT8_MAX)
+		return;
+	q->margin++;
+	q->margin_seq = q->next;
+}
+
+static void undo(struct iw_sctp_assoc *a)
+{
+	for (unsigned i = 0; i < a->npaths; i++) {
+		struct path *p = &a->paths[i];
+
+		if (p->cc.cwnd_before == 0)
+			continue;
+		iw_sctp_cc_undo(&p->cc);
+		if (iw_sctp_tracing(a))
+			iw_sctp_trace_window(p);
+	}
+}
+
+void iw_sctp_take_dups(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s)
+{
+	struct outq *q = &a->out;
+	uint32_t from = q->tsn0 + (uint32_t)q->undo_from;
+
+	for (unsigned i = 0; i < s->ndups && q->undo_left > 0; i++) {
+		if (iw_sctp_dup(s, i) - from >= (uint32_t)(q->next - q->undo_from))
+			continue;
+		widen_margin(q);
+		if (--q->undo_left == 0 && q->nlost == 0)
+			undo(a);
+	}
+}
+
+void iw_sctp_end_recovery(struct iw_sctp_assoc *a)
+{
+	struct outq *q = &a->out;
+
+	q->in_recovery = false;
+	if (q->margin_keep > 0 && --q->margin_keep == 0)
+		q->margin = 0;
 }
 
 void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 {
 	struct outq *q = &a->out;
-	unsigned hit = 0;
-	bool again = false;
+	unsigned hit = 0, again = 0; /* bits of paths */
 
 	q->rack_at = IW_TIME_NEVER;
 	/*
@@ -81,7 +136,8 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 			continue;
 		}
 		hit |= 1u << c->path;
-		again |= c->sends > 1 && c->sent_at > q->reduced_at;
+		if (c->sends > 1 && c->sent_at > q->reduced_at)
+			again |= 1u << c->path;
 		a->count.fast_retransmits++;
 		iw_sctp_mark_lost(a, seq, "rack");
 		iw_sctp_pmtu_lost(p, c->sends, now);
@@ -91,10 +147,13 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 			a->paths[i].t3_at = IW_TIME_NEVER;
 	/*
 	 * RFC 5681 4.3: the loss of a retransmission reduces the window again. Otherwise a window
-	 * far above the path would keep losing chunks, and the recovery would never end.
+	 * far above the path would keep losing chunks, and the recovery would never end. The first
+	 * losses of the other paths belong to the recovery that has begun.
 	 */
-	if (again)
+	if (q->in_recovery && again) {
 		q->in_recovery = false;
+		hit = again;
+	}
 	if (hit)
 		iw_sctp_begin_recovery(a, hit, now);
 }
@@ -205,6 +264,7 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
 	}
 	to->rtx_pass = true; /* E3: one packet at once */
 	q->in_recovery = false;
+	q->undo_left = 0;
 	q->tlp_at = q->rack_at = IW_TIME_NEVER;
 	iw_sctp_pmtu_timed_out(p, now);
 }

@@ -326,6 +326,7 @@ static void sent(struct iw_sctp_assoc *a, struct path *p, uint64_t seq, uint64_t
 	if (again) {
 		q->nlost--;
 		q->resent_end = q->next;
+		q->undo_left += q->in_recovery;
 		a->count.resent++;
 	} else {
 		q->next++;

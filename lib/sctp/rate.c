@@ -103,6 +103,7 @@ void iw_sctp_rate_sent(struct path *p, uint32_t octets, uint64_t now)
 	last = m->marks > 0 ? mark_at(m, m->marks - 1) : NULL;
 	if (last && (now == last->sent_at || now - last->sent_at < m->spacing)) {
 		last->flight = p->flight + octets;
+		last->limited |= m->limited_until > 0;
 		return;
 	}
 	if (m->marks == RATE_MARKS)
@@ -133,8 +134,8 @@ static const struct rate_mark *find(struct path_model *m, uint64_t sent_at)
 
 bool iw_sctp_rate_sample(struct path *p, bool newer, uint64_t now, struct iw_sctp_cc_sample *out)
 {
-	const struct out_chunk *c = chunk_at(&p->a->out, p->rack_seq);
 	struct path_model *m = p->model;
+	const struct out_chunk *c;
 	const struct rate_mark *k;
 	uint64_t took, octets;
 
@@ -150,6 +151,7 @@ bool iw_sctp_rate_sample(struct path *p, bool newer, uint64_t now, struct iw_sct
 	k = find(m, p->rack_sent);
 	if (!k)
 		return false;
+	c = chunk_at(&p->a->out, p->rack_seq);
 	octets = m->delivered - k->delivered;
 	took = IW_MAX(now - k->delivered_at, p->rack_sent - k->first_sent_at);
 	*out = (struct iw_sctp_cc_sample){
@@ -160,7 +162,7 @@ bool iw_sctp_rate_sample(struct path *p, bool newer, uint64_t now, struct iw_sct
 		.flight_then = k->flight,
 		.app_limited = k->limited,
 	};
-	/* A shorter time than any round trip shows a lump of acknowledgements, not a rate. */
+	/* A shorter time than any round trip shows a burst of acknowledgements, not a rate. */
 	if (took > 0 && took >= p->rtt_min && octets < UINT32_MAX)
 		out->rate = octets * 1000000000u / took;
 	m->spacing = p->rtt_min == UINT64_MAX ? 0 : p->rtt_min / MARKS_A_TRIP;

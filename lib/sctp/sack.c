@@ -10,6 +10,7 @@
 struct acked {
 	uint64_t now;
 	uint64_t htna_end; /* one above the highest seq newly acknowledged */
+	uint64_t gap_end;  /* outq.gap_end before the SACK */
 	/*
 	 * The cumulative TSN has advanced; any chunk, or the tail-loss probe that was sent, is
 	 * newly acknowledged.
@@ -50,6 +51,8 @@ static void newly(struct iw_sctp_assoc *a, uint64_t seq, struct acked *t)
 	/* A probe that is still LOST waits to be sent: this acknowledges the original chunk. */
 	t->probe |= a->out.tlp_out && seq == a->out.tlp_seq &&
 		    STATE_OF(*state_at(&a->out, seq)) == CHUNK_FLIGHT;
+	/* RFC 8985 6.2, step 3: a later chunk was acknowledged first. */
+	a->out.reordered |= c->sends == 1 && seq + 1 < t->gap_end;
 	if (c->sends == 1 && seq >= p->rtt_seq)
 		p->sample = IW_MAX(took, (uint64_t)1);
 	/* An answer faster than any before is for the earlier transmission (RFC 8985 6.2). */
@@ -144,6 +147,9 @@ static unsigned count_misses(struct iw_sctp_assoc *a, const struct acked *t)
 						      : IW_MIN(t->htna_end, q->gap_end);
 	unsigned hit = 0;
 
+	/* RFC 8985 6.2, step 4: where packets overtake each other, only the time shows a loss. */
+	if (q->reordered)
+		return 0;
 	for (uint64_t seq = q->una; seq < end; seq++) {
 		uint8_t *state = state_at(q, seq);
 		struct out_chunk *c;
@@ -254,7 +260,7 @@ static void after_ack(struct iw_sctp_assoc *a, const struct acked *t)
 	struct outq *q = &a->out;
 
 	if (q->in_recovery && q->una >= q->recovery_end)
-		q->in_recovery = false;
+		iw_sctp_end_recovery(a);
 	if (t->any)
 		q->tlp_out = false;
 	iw_sctp_arm_tlp(a, t->now);
@@ -266,7 +272,7 @@ static void after_ack(struct iw_sctp_assoc *a, const struct acked *t)
 
 bool iw_sctp_on_cum(struct iw_sctp_assoc *a, uint32_t tsn, uint64_t now)
 {
-	struct acked t = { .now = now };
+	struct acked t = { .now = now, .gap_end = a->out.gap_end };
 	uint64_t end;
 
 	if (!cum_end(a, tsn, &end))
@@ -280,7 +286,7 @@ bool iw_sctp_on_cum(struct iw_sctp_assoc *a, uint32_t tsn, uint64_t now)
 
 void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uint64_t now)
 {
-	struct acked t = { .now = now };
+	struct acked t = { .now = now, .gap_end = a->out.gap_end };
 	struct outq *q = &a->out;
 	struct iw_sctp_sack s;
 	unsigned hit;
@@ -299,6 +305,7 @@ void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uin
 	q->window_answers = true;
 	repeat_probe(a);
 	end_ack(a, &t);
+	iw_sctp_take_dups(a, &s);
 	hit = count_misses(a, &t);
 	/*
 	 * The peer received the tail-loss probe but not the original chunk, so that was lost

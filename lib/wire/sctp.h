@@ -203,6 +203,11 @@ static inline uint16_t iw_sctp_gap_end(const struct iw_sctp_sack *s, size_t i)
 {
 	return iw_get_be16(s->gaps + 4 * i + 2);
 }
+/* Returns a TSN that was received more than once; i: below ndups. */
+static inline uint32_t iw_sctp_dup(const struct iw_sctp_sack *s, size_t i)
+{
+	return iw_get_be32(s->dups + 4 * i);
+}
 
 /* Returns the octets of padding after len octets: up to a multiple of four. */
 static inline size_t iw_sctp_pad(size_t len)

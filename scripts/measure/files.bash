@@ -49,7 +49,7 @@ both_cpu() {
 # seconds are in server.cpu and peer.cpu when they end.
 server() {
 	# shellcheck disable=SC2086
-	{ time timeout --foreground $move_limit $to "$@" 2>"$work/server"; } 2>"$work/server.cpu" &
+	{ time timeout -k 5 --foreground $move_limit $to "$@" 2>"$work/server"; } 2>"$work/server.cpu" &
 	server=$!
 	await_listener
 }
@@ -58,7 +58,7 @@ client() {
 	local rc=0
 
 	# shellcheck disable=SC2086
-	{ time timeout --foreground $move_limit $from "$@" 2>"$work/peer.err"; } 2>"$work/peer.cpu" &
+	{ time timeout -k 5 --foreground $move_limit $from "$@" 2>"$work/peer.err"; } 2>"$work/peer.cpu" &
 	client=$!
 	wait $client 2>/dev/null || rc=$?
 	client=

@@ -218,7 +218,8 @@ far_needs() {
 	[ -n "$why" ] || [ -n "$shm" ] || make_files || why='needs room in /dev/shm'
 }
 
-lossy_ours() { ours_over udp write --cc bbr -s 64K; }
+# 16 MiB in flight: the usual 2 MiB would be the limit at more than 600 Mb/s.
+lossy_ours() { ours_over udp write --cc bbr -s 64K --depth 256; }
 lossy_bbr() { iperf bbr; }
 lossy_cubic() { iperf cubic; }
 

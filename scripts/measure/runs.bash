@@ -129,7 +129,7 @@ ours() {
 		bits_per_second, cpu_seconds_per_gib, p50_ns: .half_round_trip.p50_ns, mulpdu_octets, crc, cc: [.client.cc, .server.cc],
 		retransmits: (.client.retransmits + .server.retransmits),
 		calls_per_fpdu: ((.client.tx_calls + .server.tx_calls) / ([.client.tx_fpdus + .server.tx_fpdus, 1] | max))
-	} | with_entries(select(.value != null))' "$work/ours")
+	} | with_entries(select(.value != null)) | select(.bits_per_second != 0)' "$work/ours")
 	[ -n "$value" ] || run_failed "ddp-bench $1: no verified result${lock_client:+ with encryption}" "$work/ours"
 }
 
@@ -179,9 +179,9 @@ iperf() {
 		([.intervals[].sum.bytes] | add) as $all | .end | {
 			bits_per_second: .sum_received.bits_per_second, cpu_seconds_per_gib: ($cpu * 1073741824 / $all),
 			# Its own figure, for its time including the warm-up: a cross-check.
-			cpu_seconds_per_gib_told: ((.cpu_utilization_percent | .host_total + .remote_total) / 100 * ($seconds + 1) * 1073741824 / $all),
+			cpu_seconds_per_gib_reported: ((.cpu_utilization_percent | .host_total + .remote_total) / 100 * ($seconds + 1) * 1073741824 / $all),
 			cc: [.sender_tcp_congestion, .receiver_tcp_congestion], retransmits: .sum_sent.retransmits
-		}' --argjson seconds "$seconds" "$work/peer")
+		} | select(.bits_per_second != 0)' --argjson seconds "$seconds" "$work/peer")
 	[ -n "$value" ] || run_failed iperf3 "$work/peer"
 }
 

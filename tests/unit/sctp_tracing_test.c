@@ -270,6 +270,35 @@ static void timers_of_the_path_mtu_search_are_emitted(void **state)
 	hand_close(&h);
 }
 
+/* bbr leaves its first state when the rate of the acknowledgements no longer grows. */
+static void new_state_of_the_model_is_emitted(void **state)
+{
+	const struct iw_trace_event *ev;
+	uint32_t acked = 0;
+
+	(void)state;
+	hand_open(&h);
+	h.n.b.cfg.cc = iw_sctp_cc_find("bbr");
+	trace_log_on(&events);
+	h.n.b.cfg.tracer = &events.tracer;
+	net_start(&h.n);
+	hand_up(&h);
+	for (int i = 0; i < 50; i++)
+		assert_int_equal(hand_post(h.n.b.a, 1000), 0);
+	while (count(IW_TRACE_model) == 0 && acked < 48) {
+		net_run(&h.n, h.n.now + IW_MSEC(20));
+		acked += 2;
+		acknowledge(h.peer_tsn + acked - 1, NULL, 0);
+	}
+	ev = event(IW_TRACE_model, 0);
+	assert_int_equal(ev->model.assoc, h.n.b.a->my_tag);
+	assert_int_equal(ev->model.path, 0);
+	assert_string_equal(ev->model.state, "drain");
+	assert_int_equal(ev->model.bits_per_second, 8 * h.n.b.a->paths[0].cc.pacing);
+	assert_int_equal(ev->model.rtt_min_ns, IW_MSEC(20));
+	hand_close(&h);
+}
+
 /* RFC 5952 4 */
 static void addresses_are_written_as_usual(void **state)
 {
@@ -328,6 +357,7 @@ int main(void)
 		cmocka_unit_test(reordering_window_of_rack_is_a_timer),
 		cmocka_unit_test(guard_of_the_shutdown_is_a_timer),
 		cmocka_unit_test(timers_of_the_path_mtu_search_are_emitted),
+		cmocka_unit_test(new_state_of_the_model_is_emitted),
 		cmocka_unit_test(addresses_are_written_as_usual),
 		cmocka_unit_test(path_that_fails_becomes_inactive),
 	};
