@@ -98,6 +98,9 @@ static void loop_does_not_poll_while_much_data_moves(void **state)
 		n.octets += IW_NEAR_OCTETS + 1;
 		assert_false(iw_near_begin(&n, LONG_NS));
 	}
+	iw_near_end(&n, 1, true);
+	wait_shortly(&n, IW_NEAR_AFTER - 1);
+	assert_true(iw_near_begin(&n, LONG_NS));
 }
 
 static void loop_does_not_poll_on_one_processor(void **state)
