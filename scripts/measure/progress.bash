@@ -28,7 +28,7 @@ cost() {
 	P32) echo $((pairs * 16 + 5)) ;;
 	P32m) echo $((pairs * 9 + 5)) ;;
 	P14 | P14u) echo $((pairs * 2 * 2 * run)) ;;
-	P15 | P15u | P16) echo $((pairs * 2 * run)) ;;
+	P15 | P15u | P16 | P16m) echo $((pairs * 2 * run)) ;;
 	P33) echo $((pairs * 3 * (seconds + 1))) ;;
 	P12 | P12u) echo 15 ;;
 	plot) [ -z "$quick" ] && echo 95 || echo 8 ;;
