@@ -202,6 +202,8 @@ stay_awake() {
 may_sleep() {
 	local p
 
+	# `wait` without a process would wait for the ticker, which never ends by itself.
+	[ -n "$spinners" ] || return 0
 	for p in $spinners; do kill -TERM -- "-$p" 2>/dev/null; done
 	# shellcheck disable=SC2086
 	wait $spinners 2>/dev/null

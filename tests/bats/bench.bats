@@ -122,6 +122,17 @@ EOF
     assert_jsonl '.[0] | [.failed, .figures]' '[["P2"],[]]'
 }
 
+# bats test_tags=all
+@test "scripts/bench counts the sequences that one lost packet delays, and ends" {
+    require_tool jq ethtool iperf3
+    require_root
+    require_netns
+    IW_TIMEOUT=60 run_here "$IW_TOP/scripts/bench" --quick --only L3 --out "$BATS_TEST_TMPDIR/bench.json"
+    assert_status 0
+    output=$(cat "$BATS_TEST_TMPDIR/bench.json")
+    assert_jsonl '.[0] | [.failed, .skipped, (.figures | map([.ours, .peer]))]' '[[],[],[[1,8]]]'
+}
+
 @test "scripts/bench holds idle connections and associations" {
     require_tool jq ss
     IW_TIMEOUT=60 run_here "$IW_TOP/scripts/bench" --quick --only P12,P12u --out "$BATS_TEST_TMPDIR/bench.json"
