@@ -85,6 +85,22 @@ interrupted() {
     done
 }
 
+@test "without CRC a changed octet of a large file is noticed, by either digest" {
+    local digest
+
+    random_file src/big 5M
+    serve_here ddp-recv --crc off -p "$PORT" dst
+    for digest in xxh3 sha256; do
+        bad_line tcp --seed 1 --rule "fpdu conn=1 from=initiator opcode=write nth=40: flip-bit any"
+        run_here ddp-send --crc off --redial 0 --digest "$digest" -p "$LINE" src/big 127.0.0.1:
+        assert_status 1
+        assert_stderr_has 'the digest of a chunk differs'
+        harmed || fail_with "$digest: no octet was changed"
+        [ ! -e dst/big ]
+        serve_end "$LINE_SERVED"
+    done
+}
+
 # bats test_tags=all
 @test "without CRC the digest covers control messages: no changed octet passes for a whole file" {
     local nth seed ok=0 failed=0
