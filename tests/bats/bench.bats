@@ -90,10 +90,10 @@ EOF
     require_tool iperf3 jq
     require_netns
     ulimit -n 4096 || skip 'needs 4,096 open files'
-    IW_TIMEOUT=150 run_here "$IW_TOP/scripts/bench" --quick --only P14,P14u,P15,P15u,P16 --out "$BATS_TEST_TMPDIR/bench.json"
+    IW_TIMEOUT=150 run_here "$IW_TOP/scripts/bench" --quick --only P14,P14u,P15,P15u,P16,P16m --out "$BATS_TEST_TMPDIR/bench.json"
     [ "$status" -le 1 ] || fail_with 'bench does not run'
     output=$(cat "$BATS_TEST_TMPDIR/bench.json")
-    assert_jsonl '.[0] | [.failed, .skipped, (.figures | map(.id))]' '[[],[],["P14","P14u","P15","P15u","P16","P16f"]]'
+    assert_jsonl '.[0] | [.failed, .skipped, (.figures | map(.id))]' '[[],[],["P14","P14u","P15","P15u","P16","P16f","P16m"]]'
     assert_jsonl '.[0].figures | map(.ours > 0 and .peer > 0 and .ratio > 0) | all' true
     assert_jsonl '.[0].figures[] | select(.id == "P16f") | .ours <= 1' true
 }
