@@ -135,7 +135,7 @@ ROWS = (
     rate("P16", "1,000 connections, tcp / one", 0.8),
     Row("P16f", "as P16: Jain's index of the 1,000", "", AT_LEAST, 0.9, runs="P16",
         wanted="P16", special=fairness),
-    rate("P16m", "as P16, the one with as much memory in use", None),
+    rate("P16m", "as P16, the one with 64 MiB in flight", None),
     rate("P30", "tcp with TLS, RDMA Write / {peer}, veth", 1.3, peers=("socat", "s_client")),
     rate("P30p", "as P30 / without TLS", 0.35, runs="P30", peers=("plain",)),
     rate("P31", "udp with DTLS, RDMA Write / 8 Gb/s, veth", 1.0, constant=8e9),
