@@ -76,7 +76,7 @@ void iw_sctp_cc_init(struct iw_sctp_cc *c, uint32_t pmdcs, bool ipv4);
 void iw_sctp_cc_idle(struct iw_sctp_cc *c, bool first);
 /* Records the windows before a reduction. */
 void iw_sctp_cc_save(struct iw_sctp_cc *c);
-/* Restores them: the losses were none. No effect without iw_sctp_cc_save, or when repeated. */
+/* Restores them: nothing was lost. No effect without iw_sctp_cc_save, or when repeated. */
 void iw_sctp_cc_undo(struct iw_sctp_cc *c);
 /* Returns the one named "auto", "rfc9260", "cubic" or "bbr"; NULL: not found. */
 const struct iw_sctp_cc_ops *iw_sctp_cc_find(const char *name);

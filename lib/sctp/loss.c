@@ -41,7 +41,6 @@ void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_
 		q->in_recovery = true;
 		q->recovery_end = q->next;
 	}
-	q->tlp_at = IW_TIME_NEVER;
 }
 
 /* True if c, with number seq, was sent before the acknowledged chunk that was sent last. */
@@ -172,7 +171,11 @@ void iw_sctp_arm_tlp(struct iw_sctp_assoc *a, uint64_t now)
 	uint64_t wait;
 
 	q->tlp_at = IW_TIME_NEVER;
-	if (p->nflight == 0 || p->srtt == 0 || q->tlp_out || q->in_recovery)
+	/*
+	 * Also in recovery, unlike RFC 8985 7.2: if all retransmissions are lost, no SACK arrives,
+	 * RACK finds nothing, and T3 would take at least a second.
+	 */
+	if (p->nflight == 0 || p->srtt == 0 || q->tlp_out)
 		return;
 	if (q->probe_window) /* RFC 9260 6.1 A: T3 sets the interval of zero window probes */
 		return;

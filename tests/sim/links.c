@@ -5,7 +5,8 @@
  * association that always has DATA to send. These must hold:
  *   - the flow uses most of the link, also some round trips after a change of its rate;
  *   - of flows that share the link, each gets a part of it;
- *   - BBR sends no burst above its pacing rate and one burst, and it does not fill a deep queue.
+ *   - BBR sends no burst above its pacing rate and one burst, and it does not fill a deep queue;
+ *   - packets that arrive late are not taken for lost, and the window stays.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,7 @@ struct bottleneck {
 	uint64_t queue;   /* octets */
 	uint64_t trip;    /* round-trip time without the queue, ns */
 	unsigned loss;    /* random, in thousandths */
+	unsigned late;    /* in thousandths: packets up to half a round trip late */
 	uint64_t policer; /* octets a second, no queue; 0: none */
 	uint64_t bucket;  /* of the policer, octets */
 	uint64_t lump;    /* acknowledgements arrive at multiples of it, ns; 0: at once */
@@ -38,6 +40,7 @@ struct bottleneck {
 
 struct flow {
 	struct iw_sctp_assoc *a;
+	bool pausing;           /* sends nothing by itself */
 	uint64_t acked, resent; /* at the last mark */
 	/* The burst so far, above what the pacing rate permits. */
 	uint64_t level, level_at, most, rate;
@@ -85,6 +88,8 @@ static bool to_receiver(struct links *k, uint64_t octets, uint64_t *at)
 	l->passed++;
 	l->free_at += octets * 1000000000u / l->rate;
 	*at = l->free_at + l->trip / 2;
+	if (world_chance(&k->w, l->late))
+		*at += rng_below(&k->w.rng, l->trip / 2);
 	return true;
 }
 
@@ -103,13 +108,18 @@ static bool route(struct world *w, const struct host *from, size_t len, uint64_t
 
 /* --- flows ------------------------------------------------------------------------------------ */
 
-static void feed(struct flow *f)
+static bool send_one(struct flow *f)
 {
 	static uint8_t octets[MESSAGE];
 	struct iw_vec v = { octets, sizeof(octets) };
 	struct iw_sctp_send m = { .vec = &v, .nvec = 1 };
 
-	while (iw_sctp_send(f->a, &m, NULL) == 0)
+	return iw_sctp_send(f->a, &m, NULL) == 0;
+}
+
+static void feed(struct flow *f)
+{
+	while (!f->pausing && send_one(f))
 		continue;
 }
 
@@ -240,6 +250,22 @@ static bool wants_drops(struct links *k, unsigned most)
 			  (unsigned long long)k->link.dropped, (unsigned long long)all, most);
 }
 
+/* Besides the dropped packets, at most so many of a thousand were retransmitted since the mark. */
+static bool wants_resent(struct links *k, unsigned i, unsigned most)
+{
+	uint64_t dropped = k->link.dropped, all = dropped + k->link.passed, resent;
+	struct iw_sctp_facts f;
+
+	iw_sctp_facts(k->flow[i].a, &f);
+	resent = f.resent - k->flow[i].resent;
+	return resent * 1000 <= most * all + dropped * 1000 ||
+	       world_fail(&k->w,
+			  "%s: %llu of %llu packets were retransmitted and %llu dropped, expected "
+			  "at most %u per mille more",
+			  k->from[i]->name, (unsigned long long)resent, (unsigned long long)all,
+			  (unsigned long long)dropped, most);
+}
+
 /* The queue holds at most so many percent of a round trip on average. */
 static bool wants_queue(struct links *k, unsigned most)
 {
@@ -285,50 +311,160 @@ static bool finish(struct links *k, char failure[300])
 	return failure[0] == '\0';
 }
 
-static bool steady(uint64_t seed, char failure[300], const char *cc, unsigned queue, unsigned least)
+/* A run: the flow settles, and what it does afterwards is checked. */
+struct course {
+	const char *cc;
+	unsigned queue;         /* of the link, percent of the BDP */
+	unsigned settle, trips; /* round trips before the checks, and of them */
+	unsigned loss;          /* random, in thousandths */
+	unsigned late;          /* packets that later ones overtake, in thousandths */
+	bool policer;           /* at the rate of the link */
+	bool lumps;             /* one in each round trip */
+	unsigned share;         /* of the link, at least, percent */
+	unsigned drops;         /* at most, in thousandths */
+	unsigned mean;          /* the queue on average, at most, percent of a round trip */
+	unsigned resent;        /* retransmissions, at most, in thousandths of the packets */
+};
+
+static void police(struct bottleneck *l)
+{
+	l->policer = l->rate;
+	l->bucket = IW_MAX(in_time(l->rate, l->trip) / 2, (uint64_t)8 * 1500);
+	l->rate *= 10;
+}
+
+static bool run_course(uint64_t seed, char failure[300], const struct course *c)
 {
 	static struct links k;
 
 	if (seed % SPARSE != 1)
 		return true;
-	some_link(&k, seed, queue);
-	start(&k, cc);
-	run_trips(&k, 40);
+	some_link(&k, seed, c->queue);
+	if (c->policer)
+		police(&k.link);
+	if (c->lumps)
+		k.link.lump = k.link.trip;
+	start(&k, c->cc);
+	run_trips(&k, 3); /* the set-up itself is not repeated before a second */
+	k.link.loss = c->loss;
+	k.link.late = c->late;
+	run_trips(&k, c->settle - 3);
 	mark(&k);
-	run_trips(&k, 100);
-	wants_share(&k, 0, least, "on a steady link");
+	run_trips(&k, c->trips);
+	wants_share(&k, 0, c->share, "on one link");
+	wants_drops(&k, c->drops);
+	wants_queue(&k, c->mean);
+	wants_resent(&k, 0, c->resent);
 	return finish(&k, failure);
 }
 
+/* The limits of a course that says nothing about them. */
+#define ANY .drops = 1000, .mean = 10000, .resent = 1000
+
 static bool bbr_shallow(uint64_t seed, char failure[300])
 {
-	return steady(seed, failure, "bbr", 20, 70);
+	static const struct course c = { "bbr", 20, .settle = 40, .trips = 100, ANY, .share = 70 };
+
+	return run_course(seed, failure, &c);
 }
 
 static bool cubic_shallow(uint64_t seed, char failure[300])
 {
-	return steady(seed, failure, "cubic", 20, 80);
+	static const struct course c = {
+		"cubic", 20, .settle = 40, .trips = 100, ANY, .share = 80
+	};
+
+	return run_course(seed, failure, &c);
 }
 
 static bool cubic_deep(uint64_t seed, char failure[300])
 {
-	return steady(seed, failure, "cubic", 400, 85);
+	static const struct course c = {
+		"cubic", 400, .settle = 40, .trips = 100, ANY, .share = 85
+	};
+
+	return run_course(seed, failure, &c);
 }
 
 static bool bbr_deep(uint64_t seed, char failure[300])
+{
+	static const struct course c = { "bbr",       1000,       .settle = 20, .trips = 120,
+					 .share = 85, .drops = 0, .mean = 40,   .resent = 1000 };
+
+	return run_course(seed, failure, &c);
+}
+
+static bool bbr_policer(uint64_t seed, char failure[300])
+{
+	static const struct course c = {
+		"bbr",        200,           .settle = 60,   .trips = 150,   .share = 80,
+		.drops = 150, .mean = 10000, .resent = 1000, .policer = true
+	};
+
+	return run_course(seed, failure, &c);
+}
+
+static bool bbr_lumps(uint64_t seed, char failure[300])
+{
+	static const struct course c = { "bbr", 200,         .settle = 60, .trips = 100,
+					 ANY,   .share = 80, .lumps = true };
+
+	return run_course(seed, failure, &c);
+}
+
+static bool bbr_lossy(uint64_t seed, char failure[300])
+{
+	static const struct course c = { "bbr", 100,         .settle = 63, .trips = 200,
+					 ANY,   .share = 80, .loss = 10 };
+
+	return run_course(seed, failure, &c);
+}
+
+/*
+ * Of a hundred packets, one arrives up to half a round trip late. The losses that cubic sees at
+ * first reduce its window only until they prove to be spurious.
+ */
+static bool cubic_reordered(uint64_t seed, char failure[300])
+{
+	static const struct course c = { "cubic", 200,         .settle = 4, .trips = 60,
+					 ANY,     .share = 80, .late = 10 };
+
+	return run_course(seed, failure, &c);
+}
+
+/* With the margin that has adapted, few of them are retransmitted. */
+static bool bbr_reordered(uint64_t seed, char failure[300])
+{
+	static const struct course c = { "bbr",         200,         .settle = 100,
+					 .trips = 200,  .share = 80, .drops = 1000,
+					 .mean = 10000, .resent = 2, .late = 10 };
+
+	return run_course(seed, failure, &c);
+}
+
+/* The user sends little for many cycles of bbr. Afterwards the link is used at once. */
+static bool bbr_pauses(uint64_t seed, char failure[300])
 {
 	static struct links k;
 
 	if (seed % SPARSE != 1)
 		return true;
-	some_link(&k, seed, 1000);
+	some_link(&k, seed, 150);
 	start(&k, "bbr");
-	run_trips(&k, 20);
+	run_trips(&k, 40);
+	k.flow[0].pausing = true;
+	for (unsigned i = 0; i < 80; i++) {
+		run_trips(&k, 1);
+		send_one(&k.flow[0]);
+		k.from[0]->dirty = true;
+	}
+	k.flow[0].pausing = false;
+	feed(&k.flow[0]);
+	k.from[0]->dirty = true;
+	run_trips(&k, 2);
 	mark(&k);
-	run_trips(&k, 120);
-	wants_share(&k, 0, 85, "in a deep queue");
-	wants_queue(&k, 40);
-	wants_drops(&k, 0);
+	run_trips(&k, 6);
+	wants_share(&k, 0, 75, "after pauses of the user");
 	return finish(&k, failure);
 }
 
@@ -363,58 +499,6 @@ static bool bbr_steps(uint64_t seed, char failure[300])
 static bool cubic_steps(uint64_t seed, char failure[300])
 {
 	return steps(seed, failure, "cubic", 60, 70);
-}
-
-static bool bbr_policer(uint64_t seed, char failure[300])
-{
-	static struct links k;
-
-	if (seed % SPARSE != 1)
-		return true;
-	some_link(&k, seed, 200);
-	k.link.policer = k.link.rate;
-	k.link.bucket = IW_MAX(in_time(k.link.rate, k.link.trip) / 2, (uint64_t)8 * 1500);
-	k.link.rate *= 10;
-	start(&k, "bbr");
-	run_trips(&k, 60);
-	mark(&k);
-	run_trips(&k, 150);
-	wants_share(&k, 0, 80, "before a policer");
-	wants_drops(&k, 150);
-	return finish(&k, failure);
-}
-
-static bool bbr_lumps(uint64_t seed, char failure[300])
-{
-	static struct links k;
-
-	if (seed % SPARSE != 1)
-		return true;
-	some_link(&k, seed, 200);
-	k.link.lump = k.link.trip;
-	start(&k, "bbr");
-	run_trips(&k, 60);
-	mark(&k);
-	run_trips(&k, 100);
-	wants_share(&k, 0, 80, "with acknowledgements in lumps");
-	return finish(&k, failure);
-}
-
-static bool bbr_lossy(uint64_t seed, char failure[300])
-{
-	static struct links k;
-
-	if (seed % SPARSE != 1)
-		return true;
-	some_link(&k, seed, 100);
-	start(&k, "bbr");
-	run_trips(&k, 3); /* the set-up itself is not repeated before a second */
-	k.link.loss = 10;
-	run_trips(&k, 60);
-	mark(&k);
-	run_trips(&k, 200);
-	wants_share(&k, 0, 80, "with random loss");
-	return finish(&k, failure);
 }
 
 static bool beside(uint64_t seed, char failure[300], const char *first, const char *second)
@@ -460,11 +544,14 @@ const struct sim_scenario sim_links[] = {
 	{ "bbr-policer", bbr_policer },
 	{ "bbr-ack-lumps", bbr_lumps },
 	{ "bbr-lossy", bbr_lossy },
+	{ "bbr-pauses", bbr_pauses },
+	{ "bbr-reordered", bbr_reordered },
 	{ "bbr-beside-bbr", bbr_bbr },
 	{ "bbr-beside-cubic", bbr_cubic },
 	{ "cubic-beside-bbr", cubic_bbr },
 	{ "cubic-shallow-queue", cubic_shallow },
 	{ "cubic-deep-queue", cubic_deep },
 	{ "cubic-steps", cubic_steps },
+	{ "cubic-reordered", cubic_reordered },
 	{ NULL, NULL },
 };

@@ -197,6 +197,32 @@ static const struct iw_trace_event *timer_named(const char *name)
 	return NULL;
 }
 
+/* The retransmission is lost too: a probe follows long before T3, whose RTO is a second. */
+static void tail_probe_is_sent_in_recovery(void **state)
+{
+	static const uint16_t two[] = { 2, 3 };
+
+	(void)state;
+	hand_open(&h);
+	trace_log_on(&events);
+	h.n.b.cfg.tracer = &events.tracer;
+	net_start(&h.n);
+	hand_up(&h);
+	assert_int_equal(hand_post(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(10));
+	acknowledge(h.peer_tsn, NULL, 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(hand_post(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(10));
+	acknowledge(h.peer_tsn, two, 1);
+	net_run(&h.n, h.n.now + IW_MSEC(400));
+	assert_non_null(timer_named("rack"));
+	assert_non_null(timer_named("tail_probe"));
+	assert_null(timer_named("t3"));
+	assert_int_equal(count(IW_TRACE_chunk_retransmitted), 2);
+	hand_close(&h);
+}
+
 static void delayed_sack_is_a_timer(void **state)
 {
 	const struct iw_trace_event *ev;
@@ -353,6 +379,7 @@ int main(void)
 		cmocka_unit_test(round_trips_and_estimates_are_emitted),
 		cmocka_unit_test(timers_are_emitted_when_they_expire),
 		cmocka_unit_test(tail_probe_is_a_timer_and_a_retransmission),
+		cmocka_unit_test(tail_probe_is_sent_in_recovery),
 		cmocka_unit_test(delayed_sack_is_a_timer),
 		cmocka_unit_test(reordering_window_of_rack_is_a_timer),
 		cmocka_unit_test(guard_of_the_shutdown_is_a_timer),

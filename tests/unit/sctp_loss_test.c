@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Spurious retransmissions: RACK's margin for reordered packets, and the undone reduction. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sctp/internal.h"
+
+enum { TSN0 = 0xfffffff0u /* TSNs wrap */, PMDCS = 1468, CWND = 100 * PMDCS };
+
+static struct iw_sctp s;
+static struct path path;
+static struct iw_sctp_assoc a;
+
+/* Chunks 10 to 99 are in flight, and a recovery has begun that has retransmitted some. */
+static void open_recovery(uint32_t retransmissions)
+{
+	memset(&s, 0, sizeof(s));
+	memset(&path, 0, sizeof(path));
+	a = (struct iw_sctp_assoc){ .s = &s, .cc = &iw_sctp_cc_cubic, .paths = &path, .npaths = 1 };
+	path.a = &a;
+	path.cc.pmdcs = PMDCS;
+	path.cc.cwnd = CWND;
+	path.cc.ssthresh = UINT32_MAX;
+	a.out.tsn0 = TSN0;
+	a.out.una = 10;
+	a.out.next = 100;
+	iw_sctp_begin_recovery(&a, 1, IW_SEC(1));
+	assert_true(path.cc.cwnd < CWND);
+	a.out.undo_left = retransmissions;
+}
+
+/* The peer reports that it has received chunk seq twice. */
+static void report_duplicate(uint64_t seq)
+{
+	uint8_t tsn[4];
+	const struct iw_sctp_sack sack = { .ndups = 1, .dups = tsn };
+
+	iw_put_be32(tsn, TSN0 + (uint32_t)seq);
+	iw_sctp_take_dups(&a, &sack);
+}
+
+static void window_is_restored_if_all_retransmissions_were_spurious(void **state)
+{
+	(void)state;
+	open_recovery(2);
+	report_duplicate(10);
+	assert_true(path.cc.cwnd < CWND);
+	report_duplicate(99);
+	assert_int_equal(path.cc.cwnd, CWND);
+	assert_int_equal(path.cc.ssthresh, UINT32_MAX);
+}
+
+static void window_stays_reduced_while_a_chunk_is_lost(void **state)
+{
+	(void)state;
+	open_recovery(1);
+	a.out.nlost = 1;
+	report_duplicate(10);
+	assert_true(path.cc.cwnd < CWND);
+}
+
+static void duplicates_of_other_chunks_are_ignored(void **state)
+{
+	(void)state;
+	open_recovery(1);
+	report_duplicate(9);
+	report_duplicate(100);
+	assert_true(path.cc.cwnd < CWND);
+	assert_int_equal(a.out.margin, 0);
+}
+
+static void margin_grows_once_in_a_round_trip(void **state)
+{
+	(void)state;
+	open_recovery(3);
+	report_duplicate(10);
+	report_duplicate(11);
+	assert_int_equal(a.out.margin, 1);
+	a.out.una = 100;
+	report_duplicate(12);
+	assert_int_equal(a.out.margin, 2);
+}
+
+/* RFC 8985 6.2, step 4: reo_wnd_persist */
+static void margin_ends_after_16_recoveries(void **state)
+{
+	(void)state;
+	open_recovery(1);
+	report_duplicate(10);
+	for (int i = 0; i < 15; i++)
+		iw_sctp_end_recovery(&a);
+	assert_int_equal(a.out.margin, 1);
+	iw_sctp_end_recovery(&a);
+	assert_int_equal(a.out.margin, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(window_is_restored_if_all_retransmissions_were_spurious),
+		cmocka_unit_test(window_stays_reduced_while_a_chunk_is_lost),
+		cmocka_unit_test(duplicates_of_other_chunks_are_ignored),
+		cmocka_unit_test(margin_grows_once_in_a_round_trip),
+		cmocka_unit_test(margin_ends_after_16_recoveries),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
