@@ -272,6 +272,11 @@ int iw_cbor_next(struct iw_cbor_in *in, struct iw_cbor_item *out)
 
 	if (in->pos == in->len)
 		return 0;
+	/* RFC 8949 3.1: the octet of an unsigned integer below 24. Most keys are such integers. */
+	if (in->p[in->pos] < 24) {
+		*out = (struct iw_cbor_item){ .kind = IW_CBOR_UINT, .u = in->p[in->pos++] };
+		return 1;
+	}
 	if (is_too_long(in->p + in->pos, in->len - in->pos))
 		return IW_E_FORMAT;
 	r = cbor_stream_decode(in->p + in->pos, in->len - in->pos, &callbacks, &seen);
@@ -311,15 +316,15 @@ static uint64_t children(const struct iw_cbor_item *item)
 	return 0;
 }
 
-int iw_cbor_skip(struct iw_cbor_in *in, const uint8_t **p, size_t *len)
+/* Reads an item with everything that it contains, and sets *head to its head. */
+static int read_whole(struct iw_cbor_in *in, struct iw_cbor_item *head)
 {
 	size_t begin = in->pos;
 	uint64_t due = 1;
 
 	/* Counts instead of recursing, so that the depth of nesting does not matter. */
-	while (due > 0) {
-		struct iw_cbor_item item;
-		int r = iw_cbor_next(in, &item);
+	for (struct iw_cbor_item *item = head, below; due > 0; item = &below) {
+		int r = iw_cbor_next(in, item);
 		uint64_t more;
 
 		if (r < 0)
@@ -327,11 +332,22 @@ int iw_cbor_skip(struct iw_cbor_in *in, const uint8_t **p, size_t *len)
 		if (r == 0)
 			return in->pos == begin ? 0 : IW_E_TRUNC;
 		/* Each item has at least one octet. */
-		more = children(&item);
+		more = children(item);
 		if (more > in->len - in->pos || due - 1 > in->len - in->pos - more)
 			return IW_E_FORMAT;
 		due += more - 1;
 	}
+	return 1;
+}
+
+int iw_cbor_skip(struct iw_cbor_in *in, const uint8_t **p, size_t *len)
+{
+	struct iw_cbor_item head;
+	size_t begin = in->pos;
+	int r = read_whole(in, &head);
+
+	if (r <= 0)
+		return r;
 	*p = in->p + begin;
 	*len = in->pos - begin;
 	return 1;
@@ -356,12 +372,7 @@ int iw_cbor_rec_next(struct iw_cbor_rec *rec, struct iw_cbor_in *in, const char 
 		const uint8_t *p;
 		size_t len, before = in->pos;
 
-		r = iw_cbor_skip(in, &p, &len);
-		if (r > 0) {
-			struct iw_cbor_in again = { .p = p, .len = len };
-
-			r = iw_cbor_next(&again, &key);
-		}
+		r = read_whole(in, &key);
 		if (r > 0)
 			r = iw_cbor_skip(in, &p, &len);
 		if (r <= 0)

@@ -13,7 +13,7 @@
 struct iw_dir {
 	int64_t mtime_s;
 	uint32_t mtime_ns, mode, uid, gid;
-	bool owned;
+	bool owned, is_new;
 	size_t len, xattr_len;
 	uint8_t *xattr; /* NULL: none */
 	char name[];
@@ -113,6 +113,28 @@ bool iw_dirs_keep(struct iw_dirs *d, const char *name, const struct iw_xfer_meta
 	*place_of(d, name, len) = (uint32_t)d->n;
 	d->bytes += row_size(dir);
 	return true;
+}
+
+static struct iw_dir *find(const struct iw_dirs *d, const char *name, size_t len)
+{
+	uint32_t at = d->n > 0 ? *place_of(d, name, len) : 0;
+
+	return at ? d->row[at - 1] : NULL;
+}
+
+void iw_dirs_set_new(struct iw_dirs *d, const char *name)
+{
+	struct iw_dir *dir = find(d, name, strlen(name));
+
+	if (dir)
+		dir->is_new = true;
+}
+
+bool iw_dirs_is_new(const struct iw_dirs *d, const char *name, size_t len)
+{
+	const struct iw_dir *dir = find(d, name, len);
+
+	return dir && dir->is_new;
 }
 
 const char *iw_dirs_name(const struct iw_dirs *d, size_t i)

@@ -28,6 +28,10 @@ struct iw_dirs {
  * Extended attributes are copied if m has them. False: no memory; the directory is not added.
  */
 IW_MUST_CHECK bool iw_dirs_keep(struct iw_dirs *d, const char *name, const struct iw_xfer_meta *m);
+/* Notes that the directory name, which is in d, did not exist before. */
+void iw_dirs_set_new(struct iw_dirs *d, const char *name);
+/* True if iw_dirs_set_new was called for name, of len bytes. */
+bool iw_dirs_is_new(const struct iw_dirs *d, const char *name, size_t len);
 /* Returns the name of directory i, which is below d->n; owned by d. */
 const char *iw_dirs_name(const struct iw_dirs *d, size_t i);
 /* Returns kind, mode, time, owner and extended attributes; the last are owned by d. */

@@ -28,6 +28,8 @@
 struct iw_dir_ref {
 	int fd;
 	atomic_uint refs;
+	/* At the sink: the mode bits that a file created here got as requested. */
+	mode_t grants;
 };
 /* Returns a directory with one reference, which owns fd. NULL: no memory; fd is closed. */
 struct iw_dir_ref *iw_dir_new(int fd);
@@ -109,9 +111,9 @@ struct iw_pack_sink {
 IW_MUST_CHECK int iw_pack_sink_open(struct iw_pack_sink *p, struct iw_place *place,
 				    const struct iw_xfer_meta *m, struct iw_file_fault *why);
 /*
- * Writes the contents. Another thread may use the place at the same time: only its options are read
- * here. codes has the failures of single members. -1: *why; all members failed, and codes has the
- * failure of each wanted file.
+ * Writes the contents. Another thread may use the place at the same time: only its options and
+ * the path of its target are read here. codes has the failures of single members. -1: *why; all
+ * members failed, and codes has the failure of each wanted file.
  */
 IW_MUST_CHECK int iw_pack_sink_store(struct iw_pack_sink *p, struct iw_hasher *h, uint64_t off,
 				     const struct iovec *iov, size_t n,

@@ -90,7 +90,9 @@ static int check_member(struct iw_pack_sink *p, uint32_t i, bool *wanted, struct
 	if (m->kind != IW_XFER_FILE)
 		return make(p, i, name, why);
 	parent = iw_place_parent(p->place, name, &leaf, why);
-	if (parent < 0 || iw_place_check_old(p->place, parent, leaf, m, &there, why) != 0) {
+	/* A file that another process adds to a new directory is detected when it gets its name. */
+	if (parent < 0 || (!p->place->parent_is_new &&
+			   iw_place_check_old(p->place, parent, leaf, m, &there, why) != 0)) {
 		iw_place_would(p->place, m, why);
 		return -1;
 	}
@@ -179,7 +181,7 @@ static int open_new_member(const struct iw_pack_sink *p, struct new_member *b, i
 	uint64_t number;
 
 	b->temp[0] = '\0';
-	b->fd = iw_temp_open_unnamed(parent);
+	b->fd = iw_temp_open_unnamed(parent, iw_place_first_mode(p->place, m));
 	if (b->fd >= 0)
 		return 0;
 	if (iw_os_random(&number, sizeof(number)) != 0)
@@ -193,18 +195,33 @@ static int open_new_member(const struct iw_pack_sink *p, struct new_member *b, i
 	return 0;
 }
 
-static int name_new_member(struct new_member *b, int parent, const char *leaf,
-			   struct iw_file_fault *why)
+/* Replaces an older file, if the options permit this. */
+static int replace_old(const struct iw_pack_sink *p, struct new_member *b, int parent,
+		       const char *leaf, struct iw_file_fault *why)
 {
-	int err = b->temp[0] ? renameat(parent, b->temp, parent, leaf)
-			     : iw_temp_name(b->fd, parent, leaf);
+	bool there;
+	int err;
 
-	if (err == 0)
+	if (iw_place_check_old(p->place, parent, leaf, &p->member[b->i], &there, why) != 0)
+		return -1;
+	err = b->temp[0] ? renameat(parent, b->temp, parent, leaf)
+			 : iw_temp_replace(b->fd, parent, leaf);
+	return err == 0 ? 0 : iw_file_errno(why, errno, "give it its name");
+}
+
+static int name_new_member(const struct iw_pack_sink *p, struct new_member *b, int parent,
+			   const char *leaf, struct iw_file_fault *why)
+{
+	int err;
+
+	if (!b->temp[0] && iw_temp_name_new(b->fd, parent, leaf) == 0)
 		return 0;
-	iw_file_errno(why, errno, "give it its name");
-	if (b->temp[0])
+	if (!b->temp[0] && errno != EEXIST)
+		return iw_file_errno(why, errno, "give it its name");
+	err = replace_old(p, b, parent, leaf, why);
+	if (err && b->temp[0])
 		(void)unlinkat(parent, b->temp, 0);
-	return -1;
+	return err;
 }
 
 static struct iw_dir_ref *open_parent(struct iw_pack_sink *p, const struct iw_xfer_meta *m,
@@ -264,12 +281,36 @@ static const char *leaf_of(const struct iw_xfer_meta *m, char leaf[static NAME_M
 	return leaf;
 }
 
+/*
+ * Sets *mode to the mode of the new file. A default ACL of the directory, or a umask, may have
+ * removed bits of the requested mode. They affect each bit by itself, so bits that one file got are
+ * not checked for the next.
+ */
+static int get_mode(const struct iw_pack_sink *p, const struct new_member *b, mode_t *mode,
+		    struct iw_file_fault *why)
+{
+	mode_t first = iw_place_first_mode(p->place, &p->member[b->i]);
+	struct iw_dir_ref *dir = p->parent[b->i];
+	struct stat st;
+
+	*mode = S_IFREG | first;
+	if (!b->temp[0] && (first & ~dir->grants) == 0)
+		return 0;
+	if (fstat(b->fd, &st) < 0)
+		return iw_file_errno(why, errno, "get its attributes");
+	*mode = st.st_mode;
+	if (!b->temp[0] && (st.st_mode & 07777) == first)
+		dir->grants |= first;
+	return 0;
+}
+
 static int write_member(struct iw_pack_sink *p, struct new_member *b, const uint8_t *octets,
 			struct iw_file_fault *why)
 {
 	const struct iw_xfer_meta *m = &p->member[b->i];
 	int parent = p->parent[b->i]->fd, err;
 	uint64_t high = 0;
+	mode_t mode;
 
 	if (open_new_member(p, b, parent, why) != 0)
 		return -1;
@@ -277,7 +318,9 @@ static int write_member(struct iw_pack_sink *p, struct new_member *b, const uint
 	if (!err && high < m->size && ftruncate(b->fd, (off_t)m->size) < 0)
 		err = iw_file_errno(why, errno, "set its length");
 	if (!err)
-		err = iw_place_set_attrs(p->place, b->fd, m, why);
+		err = get_mode(p, b, &mode, why);
+	if (!err)
+		err = iw_place_set_attrs_of(p->place, b->fd, mode, m, why);
 	if (err) {
 		close(b->fd);
 		if (b->temp[0])
@@ -340,7 +383,7 @@ static void name_all(struct iw_pack_sink *p, struct new_member *added, uint32_t 
 		int parent = p->parent[i]->fd;
 
 		if (p->codes[i] == IW_XFER_CODE_OK &&
-		    name_new_member(&added[k], parent, leaf_of(&p->member[i], leaf), &why) != 0)
+		    name_new_member(p, &added[k], parent, leaf_of(&p->member[i], leaf), &why) != 0)
 			member_failed(p, i, &why);
 		else if (p->codes[i] == IW_XFER_CODE_OK)
 			set_bit(p->there, i);

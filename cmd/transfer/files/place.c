@@ -725,6 +725,7 @@ int iw_place_parent(struct iw_place *p, const char *name, const char **leaf,
 	if (p->limits && p->limits->max_age_ns && !(p->opts & IW_XFER_OPT_DRY_RUN))
 		note_sweep(p, fd);
 	p->parent = fd;
+	p->parent_is_new = iw_dirs_is_new(&p->dirs, path, len);
 	p->parent_name = path;
 	return fd;
 }
@@ -794,7 +795,10 @@ static int make_dir(struct iw_place *p, const char *name, const struct iw_xfer_m
 			return iw_file_fail(why, IW_XFER_CODE_WOULD, "");
 	} else if (mkdirat(parent, leaf, (m->mode & 0777) | 0700) == 0) {
 		p->made++;
-		return keep_dir(p, name, m, why);
+		if (keep_dir(p, name, m, why) != 0)
+			return -1;
+		iw_dirs_set_new(&p->dirs, name);
+		return 0;
 	} else if (errno != EEXIST) {
 		return iw_file_errno(why, errno, "create the directory");
 	} else if (fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0) {

@@ -115,6 +115,7 @@ struct iw_place {
 	void *on_locked_ctx;
 	/* The last directory that iw_place_parent returned. */
 	int parent;
+	bool parent_is_new; /* this transfer created it */
 	char *parent_name;
 	struct iw_dirs dirs; /* the announced ones */
 	/*
@@ -229,9 +230,17 @@ IW_MUST_CHECK int iw_place_symlink(struct iw_place *p, int parent, const char *l
 				   const struct iw_xfer_meta *m, struct iw_file_fault *why);
 IW_MUST_CHECK int iw_place_hardlink(struct iw_place *p, int parent, const char *leaf,
 				    const struct iw_xfer_meta *m, struct iw_file_fault *why);
+/*
+ * The mode to create a file of m with: the one that iw_place_set_attrs sets, and reading and
+ * writing for this process.
+ */
+mode_t iw_place_first_mode(const struct iw_place *p, const struct iw_xfer_meta *m);
 /* Sets mode, owner, extended attributes and time of an open file. -1: *why. */
 IW_MUST_CHECK int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xfer_meta *m,
 				     struct iw_file_fault *why);
+/* The same for a file that has the mode old. */
+IW_MUST_CHECK int iw_place_set_attrs_of(const struct iw_place *p, int fd, mode_t old,
+					const struct iw_xfer_meta *m, struct iw_file_fault *why);
 /* Called with a name that was removed, or, if why is not NULL, with one that failed. */
 typedef void iw_place_report(void *ctx, const char *name, const struct iw_file_fault *why);
 /*

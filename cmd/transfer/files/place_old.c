@@ -30,28 +30,41 @@ static uint32_t mode_of(const struct iw_place *p, const struct iw_xfer_meta *m, 
 	return mode | (S_ISDIR(old) ? old & 07000 & ~bits : 0);
 }
 
-int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xfer_meta *m,
-		       struct iw_file_fault *why)
+mode_t iw_place_first_mode(const struct iw_place *p, const struct iw_xfer_meta *m)
+{
+	return (mode_of(p, m, S_IFREG) & 0777) | 0600;
+}
+
+int iw_place_set_attrs_of(const struct iw_place *p, int fd, mode_t old,
+			  const struct iw_xfer_meta *m, struct iw_file_fault *why)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
 					   { .tv_sec = (time_t)m->mtime_s,
 					     .tv_nsec = (long)m->mtime_ns } };
-	bool acls = p->opts & IW_XFER_OPT_OWNER;
-	struct stat st;
+	bool acls = p->opts & IW_XFER_OPT_OWNER, owner = iw_place_gets_owner(p, m);
+	bool xattr = m->xattr && p->opts & IW_XFER_OPT_XATTR;
+	mode_t mode = mode_of(p, m, old);
 
-	if (fstat(fd, &st) < 0)
-		return iw_file_errno(why, errno, "get its attributes");
 	/* The owner comes first: chown(2) clears set-id bits, and an ACL changes the mode. */
-	if (iw_place_gets_owner(p, m) && fchown(fd, m->uid, m->gid) < 0)
+	if (owner && fchown(fd, m->uid, m->gid) < 0)
 		return iw_file_errno(why, errno, "set its owner");
-	if (m->xattr && p->opts & IW_XFER_OPT_XATTR &&
-	    iw_attr_write(fd, acls, m->xattr, m->xattr_len, why) != 0)
+	if (xattr && iw_attr_write(fd, acls, m->xattr, m->xattr_len, why) != 0)
 		return -1;
-	if (fchmod(fd, mode_of(p, m, st.st_mode)) < 0)
+	if ((owner || xattr || (old & 07777) != mode) && fchmod(fd, mode) < 0)
 		return iw_file_errno(why, errno, "set its mode");
 	if (!iw_xfer_is_stream(m->kind) && futimens(fd, times) < 0)
 		return iw_file_errno(why, errno, "set its time");
 	return 0;
+}
+
+int iw_place_set_attrs(const struct iw_place *p, int fd, const struct iw_xfer_meta *m,
+		       struct iw_file_fault *why)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return iw_file_errno(why, errno, "get its attributes");
+	return iw_place_set_attrs_of(p, fd, st.st_mode, m, why);
 }
 
 /* True if the file fd has the attributes of m. */

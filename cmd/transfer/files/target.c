@@ -138,7 +138,7 @@ static int open_part(struct iw_part *t, bool unnamed, struct iw_file_fault *why)
 {
 	t->name[0] = '\0';
 	if (unnamed)
-		t->fd = iw_temp_open_unnamed(t->parent);
+		t->fd = iw_temp_open_unnamed(t->parent, 0600);
 	if (t->fd >= 0)
 		return 0;
 	for (int i = 0; i < CREATE_TRIES; i++) {

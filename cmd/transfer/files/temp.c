@@ -113,9 +113,9 @@ int iw_temp_open(int dir, const char *name)
 	return -1;
 }
 
-int iw_temp_open_unnamed(int dir)
+int iw_temp_open_unnamed(int dir, mode_t mode)
 {
-	return openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
 }
 
 /*
@@ -134,19 +134,24 @@ static int link_fd(int fd, int dir, const char *name)
 	return linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW);
 }
 
-int iw_temp_name(int fd, int dir, const char *leaf)
+int iw_temp_name_new(int fd, int dir, const char *leaf)
+{
+	return link_fd(fd, dir, leaf);
+}
+
+int iw_temp_replace(int fd, int dir, const char *leaf)
 {
 	char temp[IW_TEMP_NAME];
 	uint64_t number;
 	int saved;
 
-	if (link_fd(fd, dir, leaf) == 0)
-		return 0;
-	if (errno != EEXIST || iw_os_random(&number, sizeof(number)) != 0)
+	if (iw_os_random(&number, sizeof(number)) != 0) {
+		errno = EEXIST;
 		return -1;
+	}
 	/*
-	 * An older file has the name: replace it. The new file already has the time of the source's
-	 * file, so a sweep might take temp for abandoned. The lock keeps the sweep from removing it.
+	 * The new file already has the time of the source's file, so a sweep might take temp for
+	 * abandoned. The lock keeps the sweep from removing it.
 	 */
 	snprintf(temp, sizeof(temp), ".iw-%016llx.part", (unsigned long long)number);
 	(void)flock(fd, LOCK_EX | LOCK_NB);
@@ -158,6 +163,13 @@ int iw_temp_name(int fd, int dir, const char *leaf)
 	(void)unlinkat(dir, temp, 0);
 	errno = saved;
 	return -1;
+}
+
+int iw_temp_name(int fd, int dir, const char *leaf)
+{
+	if (iw_temp_name_new(fd, dir, leaf) == 0)
+		return 0;
+	return errno == EEXIST ? iw_temp_replace(fd, dir, leaf) : -1;
 }
 
 uint64_t iw_temp_id(int fd)

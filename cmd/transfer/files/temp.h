@@ -49,17 +49,22 @@ IW_MUST_CHECK int iw_temp_open(int dir, const char *name);
 IW_MUST_CHECK int iw_temp_open_old(int dir, const char *name);
 
 /*
- * Opens a new file without a name in dir, for reading and writing. The system removes it if this
- * process is killed before iw_temp_name. Returns as iw_temp_open; EOPNOTSUPP, EISDIR or ENOENT: the
- * file system or the kernel has no such files.
+ * Opens a new file without a name in dir, for reading and writing. It gets mode, as open(2) applies
+ * it; only this process can reach the file. The system removes it if this process is killed before
+ * iw_temp_name. Returns as iw_temp_open; EOPNOTSUPP, EISDIR or ENOENT: the file system or the
+ * kernel has no such files.
  */
-IW_MUST_CHECK int iw_temp_open_unnamed(int dir);
+IW_MUST_CHECK int iw_temp_open_unnamed(int dir, mode_t mode);
 
 /*
  * Gives the file fd, from iw_temp_open_unnamed, the name leaf in dir, and replaces an existing file
  * of that name. -1: errno of linkat(2) or renameat(2).
  */
 IW_MUST_CHECK int iw_temp_name(int fd, int dir, const char *leaf);
+/* The same, but -1 with EEXIST if leaf exists. */
+IW_MUST_CHECK int iw_temp_name_new(int fd, int dir, const char *leaf);
+/* The same for a leaf that exists. */
+IW_MUST_CHECK int iw_temp_replace(int fd, int dir, const char *leaf);
 
 /* True if the effective user owns it and it is a regular file, so that a sweep may remove it. */
 bool iw_temp_is_own(const struct stat *st);
