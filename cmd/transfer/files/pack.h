@@ -28,8 +28,8 @@
 struct iw_dir_ref {
 	int fd;
 	atomic_uint refs;
-	/* At the sink: the mode bits that a file created here got as requested. */
-	mode_t grants;
+	/* At the sink: the mode bits that a file created here got as requested. Threads add to them. */
+	atomic_uint grants;
 };
 /* Returns a directory with one reference, which owns fd. NULL: no memory; fd is closed. */
 struct iw_dir_ref *iw_dir_new(int fd);

@@ -294,13 +294,13 @@ static int get_mode(const struct iw_pack_sink *p, const struct new_member *b, mo
 	struct stat st;
 
 	*mode = S_IFREG | first;
-	if (!b->temp[0] && (first & ~dir->grants) == 0)
+	if (!b->temp[0] && (first & ~atomic_load(&dir->grants)) == 0)
 		return 0;
 	if (fstat(b->fd, &st) < 0)
 		return iw_file_errno(why, errno, "get its attributes");
 	*mode = st.st_mode;
 	if (!b->temp[0] && (st.st_mode & 07777) == first)
-		dir->grants |= first;
+		atomic_fetch_or(&dir->grants, first);
 	return 0;
 }
 

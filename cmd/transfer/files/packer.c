@@ -21,8 +21,8 @@ struct iw_dir_ref *iw_dir_new(int fd)
 		return NULL;
 	}
 	d->fd = fd;
-	d->grants = 0;
 	atomic_init(&d->refs, 1);
+	atomic_init(&d->grants, 0);
 	return d;
 }
 
