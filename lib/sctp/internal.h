@@ -158,6 +158,9 @@ struct out_chunk {
 	uint8_t path;         /* of the last transmission; after T3, of the next one */
 	uint8_t hdr_len;
 	bool sack_now, in_place;
+	/* Retransmissions in recovery undo_id that no duplicate has shown to be spurious. */
+	uint8_t undo_left;
+	uint16_t undo_id;
 	uint8_t hdr[IW_SCTP_SEND_HDR_MAX];
 };
 
@@ -185,20 +188,19 @@ struct outq {
 	bool in_recovery;
 	uint64_t recovery_end; /* recovery ends when una reaches this seq */
 	uint64_t reduced_at;   /* when the recovery began, and the window was reduced */
-	/*
-	 * RFC 8985 6.2: packets overtake each other, so RACK alone finds losses; quarters of a
-	 * round trip added to its margin; recoveries after which they are removed; the seq that
-	 * una reaches before the next quarter is added.
-	 */
+	/* RFC 8985 6.2: packets overtake each other, so RACK alone finds losses. */
 	bool reordered;
-	uint8_t margin, margin_keep;
-	uint64_t margin_seq;
+	uint8_t margin;      /* quarters of rtt_min that are added to RACK's window */
+	uint8_t margin_keep; /* recoveries until margin is reset */
+	uint64_t margin_seq; /* margin grows again when una has reached it */
 	/*
-	 * The last recovery: the first chunk of it, and its retransmissions that no duplicate has
-	 * shown to be spurious. If none is left, the window is restored.
+	 * To undo the reduction of the last recovery: its number, 0: none; its retransmissions that
+	 * no duplicate has shown to be spurious; after the recovery, it ends when una reaches
+	 * undo_end.
 	 */
-	uint64_t undo_from;
+	uint16_t undo_id;
 	uint32_t undo_left;
+	uint64_t undo_end;
 	/* Chunks below it may be out of sending order: one was retransmitted or reneged. */
 	uint64_t resent_end;
 	uint64_t rack_at, tlp_at; /* timers */
@@ -626,6 +628,8 @@ void iw_sctp_report_room(struct iw_sctp_assoc *a);
  * again, but is not considered lost.
  */
 void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq, const char *reason);
+/* Returns the first chunk that is LOST. There must be one. */
+uint64_t iw_sctp_first_lost(struct outq *q);
 /* The peer has the chunk: removes it from the counts of its state, FLIGHT or LOST. */
 void iw_sctp_leave(struct iw_sctp_assoc *a, uint64_t seq);
 /* Returns iw_sctp_max_message as if every path MTU were proven: such messages are accepted too. */
@@ -674,9 +678,12 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now);
  * a recovery is in progress.
  */
 void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_t now);
+/* Chunk c is retransmitted: in a recovery, a duplicate may show later that this was spurious. */
+void iw_sctp_count_resent(struct outq *q, struct out_chunk *c);
 /*
  * The peer has received chunks twice, as the SACK reports: for retransmissions that were spurious,
- * RACK waits longer from now on, and a reduction of cwnd that had no other cause is undone.
+ * RACK waits longer from now on. If all those of the recovery were, its reduction of cwnd is undone.
+ * Duplicates of other chunks are ignored: the network or the peer has made them.
  */
 void iw_sctp_take_dups(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s);
 /* Ends fast recovery. */

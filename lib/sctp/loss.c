@@ -20,8 +20,9 @@ void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_
 
 	if (!q->in_recovery) {
 		q->reduced_at = now;
-		q->undo_from = q->una;
+		q->undo_id = q->undo_id == UINT16_MAX ? 1 : q->undo_id + 1;
 		q->undo_left = 0;
+		q->undo_end = UINT64_MAX;
 		iw_sctp_choose_cc(a, true);
 	}
 	for (unsigned i = 0; i < a->npaths && !q->in_recovery; i++) {
@@ -83,14 +84,47 @@ static void undo(struct iw_sctp_assoc *a)
 	}
 }
 
+void iw_sctp_count_resent(struct outq *q, struct out_chunk *c)
+{
+	if (!q->in_recovery)
+		return;
+	if (c->undo_id != q->undo_id)
+		c->undo_left = 0;
+	c->undo_id = q->undo_id;
+	if (c->undo_left == UINT8_MAX)
+		return;
+	c->undo_left++;
+	q->undo_left++;
+}
+
+/*
+ * Returns the chunk of a TSN whose retransmission a duplicate may show to be spurious, or NULL. A
+ * chunk keeps its place in the ring after it was acknowledged, until another one needs the place.
+ */
+static struct out_chunk *suspect(const struct outq *q, uint32_t tsn)
+{
+	uint32_t back = q->tsn0 + (uint32_t)q->next - tsn; /* TSNs wrap */
+	struct out_chunk *c;
+
+	if (back == 0 || back > q->next || q->end - q->next + back > q->size)
+		return NULL;
+	c = chunk_at(q, q->next - back);
+	return c->undo_id == q->undo_id && c->undo_left > 0 ? c : NULL;
+}
+
 void iw_sctp_take_dups(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s)
 {
 	struct outq *q = &a->out;
-	uint32_t from = q->tsn0 + (uint32_t)q->undo_from;
 
+	if (q->una >= q->undo_end)
+		q->undo_left = 0;
 	for (unsigned i = 0; i < s->ndups && q->undo_left > 0; i++) {
-		if (iw_sctp_dup(s, i) - from >= (uint32_t)(q->next - q->undo_from))
+		struct out_chunk *c = suspect(q, iw_sctp_dup(s, i));
+
+		/* The network may duplicate packets too: that says nothing. */
+		if (!c)
 			continue;
+		c->undo_left--;
 		widen_margin(q);
 		if (--q->undo_left == 0 && q->nlost == 0)
 			undo(a);
@@ -102,6 +136,7 @@ void iw_sctp_end_recovery(struct iw_sctp_assoc *a)
 	struct outq *q = &a->out;
 
 	q->in_recovery = false;
+	q->undo_end = q->next; /* one more round trip */
 	if (q->margin_keep > 0 && --q->margin_keep == 0)
 		q->margin = 0;
 }
@@ -191,6 +226,12 @@ static void tail_probe(struct iw_sctp_assoc *a)
 
 	if (iw_sctp_tracing(a))
 		iw_sctp_trace_timer(a, p->index, "tail_probe", tlp_wait(p));
+	/* Chunks that are lost are sent before any other: one of them is the probe. */
+	if (q->nlost > 0) {
+		a->count.tail_probes++;
+		a->paths[chunk_at(q, iw_sctp_first_lost(q))->path].rtx_pass = true;
+		return;
+	}
 	for (uint64_t seq = q->next; seq > q->una; seq--) {
 		if (STATE_OF(*state_at(q, seq - 1)) != CHUNK_FLIGHT)
 			continue;

@@ -221,9 +221,7 @@ static struct path *choose(struct iw_sctp_assoc *a, uint64_t *seq, uint64_t now)
 	struct path *p;
 
 	if (q->nlost > 0) {
-		while (STATE_OF(*state_at(q, q->lost_from)) != CHUNK_LOST)
-			q->lost_from++;
-		*seq = q->lost_from;
+		*seq = iw_sctp_first_lost(q);
 		p = &a->paths[chunk_at(q, *seq)->path];
 		if (!path_is_usable(p))
 			p = iw_sctp_other_path(a, p);
@@ -333,7 +331,7 @@ static void sent(struct iw_sctp_assoc *a, struct path *p, uint64_t seq, uint64_t
 	if (again) {
 		q->nlost--;
 		q->resent_end = q->next;
-		q->undo_left += q->in_recovery;
+		iw_sctp_count_resent(q, c);
 		a->count.resent++;
 	} else {
 		q->next++;
@@ -385,7 +383,7 @@ static bool put_data(struct packet *k, struct iw_sctp_assoc *a, uint64_t seq, ui
 		return false;
 	k->path->rtx_pass = false;
 	/* The loss of a repeated window probe must not wait for T3, which was backed off. */
-	if (fresh || a->out.probe_repeated)
+	if (fresh || a->out.in_recovery || a->out.probe_repeated)
 		iw_sctp_arm_tlp(a, now);
 	a->out.probe_repeated = false;
 	return true;

@@ -208,6 +208,8 @@ int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m, uint64_t
 	c->sends = 0;
 	c->sack_now = m->sack_now;
 	c->in_place = m->in_place;
+	c->undo_id = 0;
+	c->undo_left = 0;
 	if (m->hdr_len)
 		memcpy(c->hdr, m->hdr, m->hdr_len);
 	if (m->copy || m->nvec > IW_SCTP_SEND_VECS) {
@@ -323,6 +325,13 @@ void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq, const char *reason
 	*state_at(q, seq) = CHUNK_LOST;
 	q->nlost++;
 	q->lost_from = IW_MIN(q->lost_from, seq);
+}
+
+uint64_t iw_sctp_first_lost(struct outq *q)
+{
+	while (STATE_OF(*state_at(q, q->lost_from)) != CHUNK_LOST)
+		q->lost_from++;
+	return q->lost_from;
 }
 
 void iw_sctp_leave(struct iw_sctp_assoc *a, uint64_t seq)

@@ -14,9 +14,13 @@ enum { TSN0 = 0xfffffff0u /* TSNs wrap */, PMDCS = 1468, CWND = 100 * PMDCS };
 static struct iw_sctp s;
 static struct path path;
 static struct iw_sctp_assoc a;
+static struct out_chunk ring[128];
 
-/* Chunks 10 to 99 are in flight, and a recovery has begun that has retransmitted some. */
-static void open_recovery(uint32_t retransmissions)
+/*
+ * Chunks 10 to 99 are in flight, and a recovery has begun that has retransmitted the first ones of
+ * them.
+ */
+static void open_recovery(unsigned retransmissions)
 {
 	memset(&s, 0, sizeof(s));
 	memset(&path, 0, sizeof(path));
@@ -27,10 +31,14 @@ static void open_recovery(uint32_t retransmissions)
 	path.cc.ssthresh = UINT32_MAX;
 	a.out.tsn0 = TSN0;
 	a.out.una = 10;
-	a.out.next = 100;
+	a.out.next = a.out.end = 100;
+	memset(ring, 0, sizeof(ring));
+	a.out.ring = ring;
+	a.out.size = 128;
 	iw_sctp_begin_recovery(&a, 1, IW_SEC(1));
 	assert_true(path.cc.cwnd < CWND);
-	a.out.undo_left = retransmissions;
+	for (unsigned i = 0; i < retransmissions; i++)
+		iw_sctp_count_resent(&a.out, chunk_at(&a.out, 10 + i));
 }
 
 /* The peer reports that it has received chunk seq twice. */
@@ -49,7 +57,7 @@ static void window_is_restored_if_all_retransmissions_were_spurious(void **state
 	open_recovery(2);
 	report_duplicate(10);
 	assert_true(path.cc.cwnd < CWND);
-	report_duplicate(99);
+	report_duplicate(11);
 	assert_int_equal(path.cc.cwnd, CWND);
 	assert_int_equal(path.cc.ssthresh, UINT32_MAX);
 }
@@ -63,14 +71,64 @@ static void window_stays_reduced_while_a_chunk_is_lost(void **state)
 	assert_true(path.cc.cwnd < CWND);
 }
 
+/* A network that duplicates packets must not hide losses. */
 static void duplicates_of_other_chunks_are_ignored(void **state)
 {
 	(void)state;
 	open_recovery(1);
 	report_duplicate(9);
+	report_duplicate(11);
 	report_duplicate(100);
 	assert_true(path.cc.cwnd < CWND);
 	assert_int_equal(a.out.margin, 0);
+	assert_false(a.out.reordered);
+}
+
+static void duplicate_counts_once_for_each_retransmission(void **state)
+{
+	(void)state;
+	open_recovery(2);
+	iw_sctp_count_resent(&a.out, chunk_at(&a.out, 11));
+	report_duplicate(10);
+	report_duplicate(10);
+	report_duplicate(10);
+	assert_true(path.cc.cwnd < CWND);
+	report_duplicate(11);
+	assert_true(path.cc.cwnd < CWND);
+	report_duplicate(11);
+	assert_int_equal(path.cc.cwnd, CWND);
+}
+
+static void retransmissions_of_an_earlier_recovery_are_ignored(void **state)
+{
+	(void)state;
+	open_recovery(1);
+	a.out.in_recovery = false;
+	iw_sctp_begin_recovery(&a, 1, IW_SEC(2));
+	iw_sctp_count_resent(&a.out, chunk_at(&a.out, 11));
+	report_duplicate(10);
+	assert_int_equal(a.out.undo_left, 1);
+}
+
+/* The chunk has left the ring: its place belongs to chunk 138. */
+static void chunk_that_has_left_the_ring_is_ignored(void **state)
+{
+	(void)state;
+	open_recovery(1);
+	a.out.una = a.out.next = 138;
+	a.out.end = 139;
+	report_duplicate(10);
+	assert_true(path.cc.cwnd < CWND);
+}
+
+static void nothing_is_undone_a_round_trip_after_the_recovery(void **state)
+{
+	(void)state;
+	open_recovery(1);
+	iw_sctp_end_recovery(&a);
+	a.out.una = 100;
+	report_duplicate(10);
+	assert_true(path.cc.cwnd < CWND);
 }
 
 static void margin_grows_once_in_a_round_trip(void **state)
@@ -80,7 +138,7 @@ static void margin_grows_once_in_a_round_trip(void **state)
 	report_duplicate(10);
 	report_duplicate(11);
 	assert_int_equal(a.out.margin, 1);
-	a.out.una = 100;
+	a.out.una = a.out.margin_seq;
 	report_duplicate(12);
 	assert_int_equal(a.out.margin, 2);
 }
@@ -104,6 +162,10 @@ int main(void)
 		cmocka_unit_test(window_is_restored_if_all_retransmissions_were_spurious),
 		cmocka_unit_test(window_stays_reduced_while_a_chunk_is_lost),
 		cmocka_unit_test(duplicates_of_other_chunks_are_ignored),
+		cmocka_unit_test(duplicate_counts_once_for_each_retransmission),
+		cmocka_unit_test(retransmissions_of_an_earlier_recovery_are_ignored),
+		cmocka_unit_test(chunk_that_has_left_the_ring_is_ignored),
+		cmocka_unit_test(nothing_is_undone_a_round_trip_after_the_recovery),
 		cmocka_unit_test(margin_grows_once_in_a_round_trip),
 		cmocka_unit_test(margin_ends_after_16_recoveries),
 	};
