@@ -158,11 +158,10 @@ struct out_chunk {
 	uint8_t path;         /* of the last transmission; after T3, of the next one */
 	uint8_t hdr_len;
 	bool sack_now, in_place;
-	/* Retransmissions in recovery undo_id that no duplicate has shown to be spurious. */
-	uint8_t undo_left;
-	uint16_t undo_id;
 	uint8_t hdr[IW_SCTP_SEND_HDR_MAX];
 };
+
+#define UNDO_MAX 64
 
 struct outq {
 	struct out_chunk *ring; /* size places, by seq; NULL until the first message */
@@ -194,12 +193,14 @@ struct outq {
 	uint8_t margin_keep; /* recoveries until margin is reset */
 	uint64_t margin_seq; /* margin grows again when una has reached it */
 	/*
-	 * To undo the reduction of the last recovery: its number, 0: none; its retransmissions that
-	 * no duplicate has shown to be spurious; after the recovery, it ends when una reaches
+	 * To undo the reduction of the last recovery: the TSNs of its retransmissions that no
+	 * duplicate has shown to be spurious; their number; true if there were more than the table
+	 * holds, so that nothing is undone; after the recovery, the table ends when una reaches
 	 * undo_end.
 	 */
-	uint16_t undo_id;
+	uint32_t undo_tsn[UNDO_MAX];
 	uint32_t undo_left;
+	bool undo_full;
 	uint64_t undo_end;
 	/* Chunks below it may be out of sending order: one was retransmitted or reneged. */
 	uint64_t resent_end;
@@ -678,8 +679,8 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now);
  * a recovery is in progress.
  */
 void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_t now);
-/* Chunk c is retransmitted: in a recovery, a duplicate may show later that this was spurious. */
-void iw_sctp_count_resent(struct outq *q, struct out_chunk *c);
+/* Chunk seq is retransmitted: in a recovery, a duplicate may show later that this was spurious. */
+void iw_sctp_note_resent(struct outq *q, uint64_t seq);
 /*
  * The peer has received chunks twice, as the SACK reports: for retransmissions that were spurious,
  * RACK waits longer from now on. If all those of the recovery were, its reduction of cwnd is undone.

@@ -20,8 +20,8 @@ void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_
 
 	if (!q->in_recovery) {
 		q->reduced_at = now;
-		q->undo_id = q->undo_id == UINT16_MAX ? 1 : q->undo_id + 1;
 		q->undo_left = 0;
+		q->undo_full = false;
 		q->undo_end = UINT64_MAX;
 		iw_sctp_choose_cc(a, true);
 	}
@@ -84,49 +84,41 @@ static void undo(struct iw_sctp_assoc *a)
 	}
 }
 
-void iw_sctp_count_resent(struct outq *q, struct out_chunk *c)
+void iw_sctp_note_resent(struct outq *q, uint64_t seq)
 {
 	if (!q->in_recovery)
 		return;
-	if (c->undo_id != q->undo_id)
-		c->undo_left = 0;
-	c->undo_id = q->undo_id;
-	if (c->undo_left == UINT8_MAX)
-		return;
-	c->undo_left++;
-	q->undo_left++;
+	if (q->undo_left == UNDO_MAX)
+		q->undo_full = true;
+	else
+		q->undo_tsn[q->undo_left++] = q->tsn0 + (uint32_t)seq;
 }
 
-/*
- * Returns the chunk of a TSN whose retransmission a duplicate may show to be spurious, or NULL. A
- * chunk keeps its place in the ring after it was acknowledged, until another one needs the place.
- */
-static struct out_chunk *suspect(const struct outq *q, uint32_t tsn)
+/* Removes a TSN from the table of retransmissions. False: it is not there. */
+static bool take_resent(struct outq *q, uint32_t tsn)
 {
-	uint32_t back = q->tsn0 + (uint32_t)q->next - tsn; /* TSNs wrap */
-	struct out_chunk *c;
-
-	if (back == 0 || back > q->next || q->end - q->next + back > q->size)
-		return NULL;
-	c = chunk_at(q, q->next - back);
-	return c->undo_id == q->undo_id && c->undo_left > 0 ? c : NULL;
+	for (uint32_t i = 0; i < q->undo_left; i++) {
+		if (q->undo_tsn[i] != tsn)
+			continue;
+		q->undo_tsn[i] = q->undo_tsn[--q->undo_left];
+		return true;
+	}
+	return false;
 }
 
 void iw_sctp_take_dups(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s)
 {
+	unsigned n = IW_MIN(s->ndups, UNDO_MAX);
 	struct outq *q = &a->out;
 
 	if (q->una >= q->undo_end)
 		q->undo_left = 0;
-	for (unsigned i = 0; i < s->ndups && q->undo_left > 0; i++) {
-		struct out_chunk *c = suspect(q, iw_sctp_dup(s, i));
-
+	for (unsigned i = 0; i < n && q->undo_left > 0; i++) {
 		/* The network may duplicate packets too: that says nothing. */
-		if (!c)
+		if (!take_resent(q, iw_sctp_dup(s, i)))
 			continue;
-		c->undo_left--;
 		widen_margin(q);
-		if (--q->undo_left == 0 && q->nlost == 0)
+		if (q->undo_left == 0 && !q->undo_full && q->nlost == 0)
 			undo(a);
 	}
 }

@@ -331,7 +331,7 @@ static void sent(struct iw_sctp_assoc *a, struct path *p, uint64_t seq, uint64_t
 	if (again) {
 		q->nlost--;
 		q->resent_end = q->next;
-		iw_sctp_count_resent(q, c);
+		iw_sctp_note_resent(q, seq);
 		a->count.resent++;
 	} else {
 		q->next++;

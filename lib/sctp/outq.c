@@ -208,8 +208,6 @@ int iw_sctp_send(struct iw_sctp_assoc *a, const struct iw_sctp_send *m, uint64_t
 	c->sends = 0;
 	c->sack_now = m->sack_now;
 	c->in_place = m->in_place;
-	c->undo_id = 0;
-	c->undo_left = 0;
 	if (m->hdr_len)
 		memcpy(c->hdr, m->hdr, m->hdr_len);
 	if (m->copy || m->nvec > IW_SCTP_SEND_VECS) {
