@@ -38,6 +38,7 @@ int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault 
 	l->mem = mem;
 	l->wake_fd = l->kick_fd = l->timer_fd = -1;
 	l->timer_at = IW_TIME_NEVER;
+	/* Not of this thread alone: a peer on the same one is noticed, see loop/near.h. */
 	l->near.allowed = sysconf(_SC_NPROCESSORS_ONLN) > 1;
 	l->wake.kind = WATCH_WAKE;
 	l->kick.kind = WATCH_KICK;
@@ -457,7 +458,7 @@ int iw_loop_wait(struct iw_loop *l, uint64_t until, struct iw_fault *why)
 		if (end > 0 && !iw_loop_rest(l))
 			end = 0;
 		now = iw_os_now();
-		near = end > now && iw_near_begin(&l->near, end - now) && l->ring_ports == 0;
+		near = end > now && l->ring_ports == 0 && iw_near_begin(&l->near, end - now);
 		if (can_wait_direct(l) && serve_direct(l, end, &near, now, &ret))
 			return ret;
 		ret = 0;

@@ -29,7 +29,7 @@ struct iw_hasher {
 
 /*
  * True if hashing takes about as long as a CRC32c, so that a thread with an event loop may do it.
- * False for sha256, which takes ten times as long.
+ * False for sha256, which takes many times as long.
  */
 bool iw_digest_is_quick(enum iw_xfer_digest_kind kind);
 

@@ -117,7 +117,7 @@ ROWS = (
     rate("P4", "raw, RDMA Write / usrsctp on raw IP, veth", 10),
     latency("P8", "64-octet ping-pong, p50: we poll / sockperf sleeps", 1.05),
     latency("P8awake", "as P8, with the cores awake", 1.05),
-    latency("P9", "64-octet ping-pong, p50, udp: we poll / UDP sleeps", 1.10),
+    latency("P9", "64-octet ping-pong, p50, udp: we poll / sockperf sleeps", 1.10),
     Row("P10", "CPU seconds per GiB, both ends, tcp / iperf3", "s/GiB", AT_MOST, 0.8,
         "cpu_seconds_per_gib", runs="P1", wanted="P10"),
     rate("P7", "a file, tmpfs to tmpfs, digest on / the fastest", 1.2),
