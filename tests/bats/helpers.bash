@@ -186,6 +186,7 @@ iw_serve() {
     n=$((${SERVED:-0} + 1))
     SERVED=$n
     SERVE_COMMAND[n]="${prefix:+$prefix }$*"
+    SERVE_CONTROL[n]=$(iw_control_of "$@")
     json_note "$BATS_TEST_TMPDIR/serve.$n.out" "$@"
     # shellcheck disable=SC2086
     setpriv --pdeathsig TERM timeout -k 5 "$IW_SERVE_TIMEOUT" $prefix "$@" \
@@ -222,8 +223,16 @@ iw_started() {
     iw_served_pid "$1" || iw_gone "$1"
 }
 
-# The server is ready if it has bound a socket to a port, or has ended. If $IW_READY is set, the
-# server is ready when a line of its output matches it.
+# The path after --control; nothing without it, or if it is "none".
+iw_control_of() {
+    while [ $# -gt 1 ]; do
+        if [ "$1" = --control ] && [ "$2" != none ]; then echo "$2"; fi
+        shift
+    done
+}
+
+# The server is ready if it has bound a socket to a port and created its control socket, if it has
+# one, or if it has ended. If $IW_READY is set, it is ready when a line of its output matches it.
 iw_serve_ready() {
     local n=$1 prefix=$2 wrapper=${SERVE_WRAPPER[$1]} pid
 
@@ -233,6 +242,7 @@ iw_serve_ready() {
         return
     fi
     pid=$(iw_served_pid "$wrapper") || return 1
+    [ -z "${SERVE_CONTROL[n]}" ] || [ -S "${SERVE_CONTROL[n]}" ] || return 1
     # shellcheck disable=SC2086
     $prefix ss -Hnlptuwx 2>/dev/null | grep -v '^u_str.*ESTAB' | grep -q "pid=$pid,"
 }

@@ -42,7 +42,7 @@ case " $* " in *" --listen "*) exec "$TOOL" "$@" ;; esac
 echo >>"$IW_STRESS_RUN/calls"
 "$TOOL" "$@" || exit
 [ "$(wc -l <"$IW_STRESS_RUN/calls")" -ge 7 ] || exit 0
-file=$(find "$IW_STRESS_RUN"/host-*/in -type f -size +0 ! -name '.iw-*' ! -name '*[[:cntrl:]]*' | head -n 1)
+file=$(find "$IW_STRESS_RUN"/host-*/in -type f -size +0 ! -name '.iw-*' ! -name '*[[:cntrl:]]*' | LC_ALL=C sort | head -n 1)
 [ -n "$file" ] || exit 0
 touch -r "$file" "$IW_STRESS_RUN/time"
 printf '%b' "\\0$(od -An -to1 -N1 "$file" | tr 0-7 7654321 | tr -d ' ' | cut -c 2-)" |
