@@ -161,6 +161,7 @@ struct out_chunk {
 	uint8_t hdr[IW_SCTP_SEND_HDR_MAX];
 };
 
+/* The most retransmissions of one recovery whose reduction can be undone. */
 #define UNDO_MAX 64
 
 struct outq {
@@ -192,16 +193,11 @@ struct outq {
 	uint8_t margin;      /* quarters of rtt_min that are added to RACK's window */
 	uint8_t margin_keep; /* recoveries until margin is reset */
 	uint64_t margin_seq; /* margin grows again when una has reached it */
-	/*
-	 * To undo the reduction of the last recovery: the TSNs of its retransmissions that no
-	 * duplicate has shown to be spurious; their number; true if there were more than the table
-	 * holds, so that nothing is undone; after the recovery, the table ends when una reaches
-	 * undo_end.
-	 */
-	uint32_t undo_tsn[UNDO_MAX];
-	uint32_t undo_left;
-	bool undo_full;
-	uint64_t undo_end;
+	/* To undo the reduction of the last recovery, if all its retransmissions were spurious: */
+	uint32_t undo_tsn[UNDO_MAX]; /* those that no duplicate has shown to be spurious */
+	uint32_t undo_left;          /* entries of undo_tsn */
+	bool undo_full;              /* there were more than it holds, so nothing is undone */
+	uint64_t undo_end;           /* nothing is undone once una has reached it */
 	/* Chunks below it may be out of sending order: one was retransmitted or reneged. */
 	uint64_t resent_end;
 	uint64_t rack_at, tlp_at; /* timers */

@@ -164,12 +164,9 @@ static void timers_are_emitted_when_they_expire(void **state)
 	hand_close(&h);
 }
 
-/* The probe is sent again, but not considered lost. */
-static void tail_probe_is_a_timer_and_a_retransmission(void **state)
+/* Opens a traced association that has measured a round trip of 10 ms. */
+static void open_with_round_trip(void)
 {
-	const struct iw_trace_event *ev;
-
-	(void)state;
 	hand_open(&h);
 	trace_log_on(&events);
 	h.n.b.cfg.tracer = &events.tracer;
@@ -178,6 +175,15 @@ static void tail_probe_is_a_timer_and_a_retransmission(void **state)
 	assert_int_equal(hand_post(h.n.b.a, 1000), 0);
 	net_run(&h.n, h.n.now + IW_MSEC(10));
 	acknowledge(h.peer_tsn, NULL, 0);
+}
+
+/* The probe is sent again, but not considered lost. */
+static void tail_probe_is_a_timer_and_a_retransmission(void **state)
+{
+	const struct iw_trace_event *ev;
+
+	(void)state;
+	open_with_round_trip();
 	assert_int_equal(hand_post(h.n.b.a, 1000), 0);
 	net_run(&h.n, h.n.now + IW_MSEC(500));
 	assert_int_equal(count(IW_TRACE_timer), 1);
@@ -203,14 +209,7 @@ static void tail_probe_is_sent_in_recovery(void **state)
 	static const uint16_t two[] = { 2, 3 };
 
 	(void)state;
-	hand_open(&h);
-	trace_log_on(&events);
-	h.n.b.cfg.tracer = &events.tracer;
-	net_start(&h.n);
-	hand_up(&h);
-	assert_int_equal(hand_post(h.n.b.a, 1000), 0);
-	net_run(&h.n, h.n.now + IW_MSEC(10));
-	acknowledge(h.peer_tsn, NULL, 0);
+	open_with_round_trip();
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(hand_post(h.n.b.a, 1000), 0);
 	net_run(&h.n, h.n.now + IW_MSEC(10));
