@@ -196,6 +196,7 @@ const struct iw_sctp_cc_ops iw_sctp_cc_cubic = {
 	.ack = cubic_ack,
 	.loss = cubic_loss,
 	.timeout = cubic_timeout,
+	.prr = true,
 };
 
 const struct iw_sctp_cc_ops iw_sctp_cc_auto = {
@@ -203,6 +204,7 @@ const struct iw_sctp_cc_ops iw_sctp_cc_auto = {
 	.ack = cubic_ack,
 	.loss = cubic_loss,
 	.timeout = cubic_timeout,
+	.prr = true,
 };
 
 const struct iw_sctp_cc_ops *iw_sctp_cc_find(const char *name)

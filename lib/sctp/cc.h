@@ -57,6 +57,7 @@ struct iw_sctp_cc_ops {
 	void (*ack)(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack);
 	void (*loss)(struct iw_sctp_cc *c);    /* SACKs show a loss; called once in each recovery */
 	void (*timeout)(struct iw_sctp_cc *c); /* T3-rtx has expired */
+	bool prr;                              /* recovery follows RFC 9937 */
 	bool models;                           /* needs samples and struct iw_sctp_bbr */
 };
 

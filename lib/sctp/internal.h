@@ -237,6 +237,13 @@ struct path_model {
 
 /* --- paths (path.c, pmtu.c) ------------------------------------------------------------------- */
 
+/* Of a path in fast recovery (prr.c); octets. */
+struct prr {
+	uint32_t full;        /* in flight before the loss; 0: cwnd limits the path as ever */
+	uint32_t window;      /* what may be in flight */
+	uint64_t acked, sent; /* since the recovery began */
+};
+
 struct path {
 	struct iw_sctp_assoc *a;
 	struct link by_addr;
@@ -252,6 +259,7 @@ struct path {
 	uint64_t rtt_seq;
 	/* Data. */
 	struct iw_sctp_cc cc;
+	struct prr prr;
 	struct path_model *model; /* NULL: the controller has none, or no DATA was sent yet */
 	uint32_t flight, nflight; /* in flight: octets with headers and padding; chunks */
 	uint64_t t3_at;
@@ -691,6 +699,17 @@ void iw_sctp_arm_tlp(struct iw_sctp_assoc *a, uint64_t now);
 void iw_sctp_loss_timeouts(struct iw_sctp_assoc *a, uint64_t now);
 /* T3-rtx of the path has expired (RFC 9260 6.3.3). May end the association. */
 void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now);
+
+/* prr.c */
+/* The path has lost DATA, and its cwnd is reduced. used: the controller wants RFC 9937. */
+void iw_sctp_prr_begin(struct path *p, bool used);
+/*
+ * In fast recovery, a SACK acknowledges p->newly octets. safe: the cumulative TSN has moved, and
+ * the SACK shows no further loss.
+ */
+void iw_sctp_prr_ack(struct path *p, bool safe);
+/* Returns the octets that may be in flight: cwnd, or less or more in fast recovery. */
+uint32_t iw_sctp_window(const struct path *p);
 
 /* path.c */
 /* Makes path number index of the association: unconfirmed, active, with the initial RTO and MTU. */

@@ -29,11 +29,13 @@ void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_
 		struct path *p = &a->paths[i];
 
 		p->cc.cwnd_before = 0;
+		p->prr.full = 0;
 		if (!(paths_hit & 1u << i))
 			continue;
 		if (!a->cc->models)
 			iw_sctp_cc_save(&p->cc);
 		a->cc->loss(&p->cc);
+		iw_sctp_prr_begin(p, a->cc->prr);
 		if (iw_sctp_tracing(a))
 			iw_sctp_trace_window(p);
 		p->rtx_pass = true; /* 7.2.4, 3: one packet regardless of cwnd */
@@ -79,6 +81,7 @@ static void undo(struct iw_sctp_assoc *a)
 		if (p->cc.cwnd_before == 0)
 			continue;
 		iw_sctp_cc_undo(&p->cc);
+		p->prr.full = 0;
 		if (iw_sctp_tracing(a))
 			iw_sctp_trace_window(p);
 	}
@@ -245,6 +248,8 @@ void iw_sctp_loss_timeouts(struct iw_sctp_assoc *a, uint64_t now)
 
 		if (iw_sctp_tracing(a))
 			iw_sctp_trace_timer(a, p->index, "rack", reorder_window(p));
+		for (unsigned i = 0; i < a->npaths; i++)
+			a->paths[i].flight_before = a->paths[i].flight;
 		iw_sctp_find_lost(a, now);
 	}
 	if (q->tlp_at <= now) {

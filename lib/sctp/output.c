@@ -241,7 +241,7 @@ static bool path_allows(struct path *p, uint64_t now)
 {
 	if (p->rtx_pass && p->a->out.nlost > 0)
 		return true;
-	if (p->flight >= p->cc.cwnd || (p->one_packet && p->nflight > 0))
+	if (p->flight >= iw_sctp_window(p) || (p->one_packet && p->nflight > 0))
 		return false;
 	return iw_sctp_pace_allows(p, now);
 }
@@ -274,7 +274,7 @@ static bool wants_sack(const struct iw_sctp_assoc *a, const struct path *p,
 		       const struct out_chunk *c)
 {
 	return c->sack_now || a->state != IW_SCTP_ESTABLISHED || a->out.probe_window ||
-	       c->sends > 0 || p->flight + chunk_octets(c->len) >= p->cc.cwnd;
+	       c->sends > 0 || p->flight + chunk_octets(c->len) >= iw_sctp_window(p);
 }
 
 /*
@@ -350,6 +350,7 @@ static void sent(struct iw_sctp_assoc *a, struct path *p, uint64_t seq, uint64_t
 	p->last_sent = now;
 	if (iw_sctp_tracing(a))
 		iw_sctp_trace_chunk(a, seq);
+	p->prr.sent += octets;
 	iw_sctp_pace_spend(p, octets);
 	/* 6.3.2 R1. If the earliest chunk in flight is retransmitted, T3 restarts (6.1). */
 	if (p->t3_at == IW_TIME_NEVER || (again && seq == q->una))

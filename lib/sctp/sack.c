@@ -255,6 +255,13 @@ static void repeat_probe(struct iw_sctp_assoc *a)
 	q->probe_repeated = true;
 }
 
+/* RFC 9937: what the paths may send next. lost: chunks found lost before this SACK. */
+static void reduce_rate(struct iw_sctp_assoc *a, const struct acked *t, uint64_t lost)
+{
+	for (unsigned i = 0; i < a->npaths && a->out.in_recovery; i++)
+		iw_sctp_prr_ack(&a->paths[i], t->cum_moved && a->count.fast_retransmits == lost);
+}
+
 static void after_ack(struct iw_sctp_assoc *a, const struct acked *t)
 {
 	struct outq *q = &a->out;
@@ -288,9 +295,9 @@ void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uin
 {
 	struct acked t = { .now = now, .gap_end = a->out.gap_end };
 	struct outq *q = &a->out;
+	uint64_t lost = a->count.fast_retransmits, end;
 	struct iw_sctp_sack s;
 	unsigned hit;
-	uint64_t end;
 
 	if (iw_wire_sctp_sack_decode(&s, c->value, c->value_len) == 0 || !cum_end(a, s.cum, &end))
 		return;
@@ -316,5 +323,6 @@ void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uin
 	if (hit)
 		iw_sctp_begin_recovery(a, hit, now);
 	iw_sctp_find_lost(a, now);
+	reduce_rate(a, &t, lost);
 	after_ack(a, &t);
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Proportional rate reduction (RFC 9937): what a path may send in fast recovery. A window that is
+ * reduced at once permits nothing until as many octets were acknowledged as it has lost. Instead,
+ * each SACK permits a part of the octets that it acknowledges, so that the path never pauses, and
+ * has reached the reduced cwnd after a round trip. If so many chunks were lost that less than cwnd
+ * is in flight, each SACK permits what it acknowledges, and at most one chunk more.
+ */
+#include "sctp/internal.h"
+
+void iw_sctp_prr_begin(struct path *p, bool used)
+{
+	p->prr = (struct prr){
+		.full = used ? IW_MAX(IW_MAX(p->flight_before, p->flight), 1u) : 0,
+		.window = p->flight,
+	};
+}
+
+/* RFC 9937 6.2 */
+void iw_sctp_prr_ack(struct path *p, bool safe)
+{
+	struct prr *r = &p->prr;
+	int64_t may;
+
+	if (r->full == 0 || p->newly == 0)
+		return;
+	r->acked += p->newly;
+	if (p->flight > p->cc.cwnd) {
+		may = (int64_t)((r->acked * p->cc.cwnd + r->full - 1) / r->full - r->sent);
+	} else {
+		may = IW_MAX((int64_t)(r->acked - r->sent), (int64_t)p->newly);
+		may = IW_MIN(may + (safe ? p->cc.pmdcs : 0), (int64_t)p->cc.cwnd - p->flight);
+	}
+	r->window = p->flight + (uint32_t)IW_MAX(may, (int64_t)0);
+}
+
+uint32_t iw_sctp_window(const struct path *p)
+{
+	return p->a->out.in_recovery && p->prr.full > 0 ? p->prr.window : p->cc.cwnd;
+}
