@@ -166,8 +166,7 @@ static void enter_down(struct iw_sctp_bbr *b, uint64_t now)
 		b->rate_max[1] = b->rate_max[0];
 		b->rate_max[0] = 0;
 	}
-	b->random = b->random * 1664525u + 1013904223u;
-	b->cruise_rounds = CRUISE_ROUNDS + (b->random >> 30);
+	b->cruise_rounds = CRUISE_ROUNDS + (iw_next_jitter(&b->random) >> 30);
 }
 
 static void enter_refill(struct iw_sctp_bbr *b, uint64_t now)

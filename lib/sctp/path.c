@@ -154,19 +154,13 @@ struct path *iw_sctp_data_path(const struct iw_sctp_assoc *a)
 
 /* --- heartbeats ------------------------------------------------------------------------------- */
 
-static uint32_t jitter(struct iw_sctp *s)
-{
-	s->jitter = s->jitter * 1664525u + 1013904223u;
-	return s->jitter >> 16;
-}
-
 /*
  * Returns the wait for the next HEARTBEAT, 8.3: HB.interval and an RTO, up to half an RTO less or
  * more.
  */
 static uint64_t hb_pause(struct path *p)
 {
-	uint64_t extra = p->rto * (jitter(p->a->s) & 0xff) / 256;
+	uint64_t extra = p->rto * (iw_next_jitter(&p->a->s->jitter) >> 24) / 256;
 
 	/*
 	 * 5.4: an unconfirmed address gets one about every RTO until it is confirmed or inactive.

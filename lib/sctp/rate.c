@@ -44,8 +44,7 @@ struct path_model *iw_sctp_model(struct path *p)
 		return NULL;
 	}
 	*p->model = (struct path_model){ .spacing = 0 };
-	a->s->jitter = a->s->jitter * 1664525u + 1013904223u;
-	iw_sctp_bbr_init(&p->model->bbr, a->s->jitter);
+	iw_sctp_bbr_init(&p->model->bbr, iw_next_jitter(&a->s->jitter));
 	p->cc.bbr = &p->model->bbr;
 	return p->model;
 }

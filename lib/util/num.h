@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Byte order, checked arithmetic, mixing, powers of two and container_of, for all rooms. */
+/* Byte order, checked arithmetic, mixing, jitter, powers of two and container_of, for all rooms. */
 #ifndef IW_UTIL_NUM_H
 #define IW_UTIL_NUM_H
 
@@ -18,6 +18,16 @@
 #define IW_TIME_NEVER UINT64_MAX /* no deadline; all times are in nanoseconds */
 #define IW_SEC(n)     ((uint64_t)(n)*1000000000u)
 #define IW_MSEC(n)    ((uint64_t)(n)*1000000u)
+
+/*
+ * Advances a generator and returns its state; the high bits vary most. It spreads timers and
+ * phases: nothing secret is made from it.
+ */
+static inline uint32_t iw_next_jitter(uint32_t *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state;
+}
 
 static inline uint16_t iw_get_be16(const uint8_t *p)
 {

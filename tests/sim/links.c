@@ -398,7 +398,7 @@ static bool bbr_policer(uint64_t seed, char failure[300])
 {
 	static const struct course c = {
 		"bbr",        200,           .settle = 60,   .trips = 150,   .share = 80,
-		.drops = 150, .mean = 10000, .resent = 1000, .policer = true
+		.drops = 110, .mean = 10000, .resent = 1000, .policer = true
 	};
 
 	return run_course(seed, failure, &c);
@@ -517,8 +517,8 @@ static bool beside(uint64_t seed, char failure[300], const char *first, const ch
 	run_trips(&k, 200);
 	mark(&k);
 	run_trips(&k, 400);
-	wants_share(&k, 0, 12, "began first");
-	wants_share(&k, 1, 12, "began second");
+	wants_share(&k, 0, 18, "began first");
+	wants_share(&k, 1, 18, "began second");
 	return finish(&k, failure);
 }
 
