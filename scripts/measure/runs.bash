@@ -121,7 +121,7 @@ cpu_of() {
 ours() {
 	start "$work/server" "$bench" --listen --once -q -t "$via" -b "$addr" -p @PORT@ "${lock_server[@]}" ||
 		give_up 'ddp-bench --listen' "$work/server" || return
-	call "$work/ours" "$bench" "$addr" "$@" -t "$via" -p @PORT@ --json --interval 0 --time "${seconds}s" --warmup 1s "${lock_client[@]}" ||
+	call "$work/ours" "$bench" "$addr" "$@" -t "$via" -p @PORT@ --json --interval 0 --time "${seconds}s" --warmup "$warmup" "${lock_client[@]}" ||
 		give_up "ddp-bench $1" "$work/ours.err" || return
 	end || run_failed 'ddp-bench --listen' "$work/server" || return
 	value=$(jq -c --argjson locked ${#lock_client[@]} 'select(.event == "result" and .verified and (($locked > 0) == has("tls_version"))) | {

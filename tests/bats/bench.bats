@@ -59,7 +59,7 @@ esac
 $(command -v iperf3) -c "\$2" -p "\$4" -J -C "\$7" -n 1M | jq --argjson b \$b '.end.sum_received.bits_per_second = \$b'
 EOF
     chmod +x bin/iperf3
-    PATH=$PWD/bin:$PATH IW_TIMEOUT=100 run_here "$IW_TOP/scripts/bench" --pairs 3 --time 1 --only P1,P3 --out "$PWD/bench.json"
+    PATH=$PWD/bin:$PATH IW_TIMEOUT=100 run_here "$IW_TOP/scripts/bench" --quick --pairs 3 --only P1,P3 --out "$PWD/bench.json"
     [ "$status" -le 1 ] || fail_with 'bench does not run'
     assert_output_has 'P1: beside cubic; iperf3, medians: bbr 22 Gb/s, cubic 41 Gb/s'
     assert_output_has 'P3: beside bbr; iperf3, medians: bbr 22 Gb/s, cubic 12 Gb/s'
@@ -271,7 +271,7 @@ used=\$7
 $(command -v iperf3) -c "\$2" -p "\$4" -J -C "\$7" -n 1M | jq --arg cc \$used '.end.sender_tcp_congestion = \$cc'
 EOF
     chmod +x bin/iperf3
-    PATH=$PWD/bin:$PATH IW_TIMEOUT=100 run_here "$IW_TOP/scripts/bench" --pairs 2 --time 1 --only P3 --out "$PWD/bench.json"
+    PATH=$PWD/bin:$PATH IW_TIMEOUT=100 run_here "$IW_TOP/scripts/bench" --quick --pairs 2 --only P3 --out "$PWD/bench.json"
     [ "$status" -le 1 ] || fail_with 'bench does not run'
     assert_stderr_has 'P3: cubic is not used: iperf3 ran with cubic and reno instead'
     assert_output_has 'note: P3: cubic is not used'

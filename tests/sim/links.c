@@ -20,7 +20,7 @@ enum {
 	MESSAGE = 1400,
 	HEADERS = 28, /* IP and UDP */
 	PACKET = 1472,
-	SPARSE = 4, /* a run is long: only each such seed is run */
+	SPARSE = 8, /* a run is long: only each such seed is run */
 };
 
 /* The way from the senders to the receivers; the way back has only a delay. */
