@@ -394,7 +394,7 @@ struct iw_sctp {
 	unsigned count; /* associations in the tables */
 	struct cookie_keys keys;
 	uint8_t hash_key[SIP_KEY_LEN];
-	uint32_t jitter; /* state of iw_next_jitter */
+	uint32_t jitter;               /* state of iw_next_jitter */
 	struct iw_pool copies, shorts; /* buffers for copies of chunks; for those up to SHORT_LEN */
 	struct reply *reply;
 	uint8_t *reply_data; /* REPLIES_MAX * cfg.mtu */

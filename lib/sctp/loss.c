@@ -131,7 +131,11 @@ void iw_sctp_end_recovery(struct iw_sctp_assoc *a)
 	struct outq *q = &a->out;
 
 	q->in_recovery = false;
-	q->undo_end = q->next; /* one more round trip */
+	/*
+	 * Two more round trips: a retransmission just before the end of the recovery may arrive
+	 * late too.
+	 */
+	q->undo_end = q->next + (q->next - q->una);
 	if (q->margin_keep > 0 && --q->margin_keep == 0)
 		q->margin = 0;
 }

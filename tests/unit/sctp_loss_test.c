@@ -116,14 +116,22 @@ static void more_retransmissions_than_the_table_holds_are_not_undone(void **stat
 	assert_int_equal(a.out.margin, 1);
 }
 
-static void nothing_is_undone_a_round_trip_after_the_recovery(void **state)
+static void nothing_is_undone_two_round_trips_after_the_recovery(void **state)
 {
 	(void)state;
 	open_recovery(1);
+	a.out.una = 60;
 	iw_sctp_end_recovery(&a);
-	a.out.una = 100;
+	a.out.una = 140;
 	report_duplicate(10);
 	assert_true(path.cc.cwnd < CWND);
+
+	open_recovery(1);
+	a.out.una = 60;
+	iw_sctp_end_recovery(&a);
+	a.out.una = 139;
+	report_duplicate(10);
+	assert_int_equal(path.cc.cwnd, CWND);
 }
 
 static void margin_grows_once_in_a_round_trip(void **state)
@@ -160,7 +168,7 @@ int main(void)
 		cmocka_unit_test(duplicate_counts_once_for_each_retransmission),
 		cmocka_unit_test(retransmissions_of_an_earlier_recovery_are_ignored),
 		cmocka_unit_test(more_retransmissions_than_the_table_holds_are_not_undone),
-		cmocka_unit_test(nothing_is_undone_a_round_trip_after_the_recovery),
+		cmocka_unit_test(nothing_is_undone_two_round_trips_after_the_recovery),
 		cmocka_unit_test(margin_grows_once_in_a_round_trip),
 		cmocka_unit_test(margin_ends_after_16_recoveries),
 	};
