@@ -124,7 +124,7 @@ static const struct argp_option options[] = {
 	  "Do not compare the received data with the data that was sent", 2 },
 
 	{ "spin", KEY_SPIN, "TIME", 0,
-	  "Poll for this time before sleeping: shorter latency, more CPU time (default 0: only a little, after short waits)", 3 },
+	  "Poll for this time before sleeping: shorter latency, more CPU time (default 0: at most 60us, after short waits)", 3 },
 	{ "umem", KEY_UMEM, NULL, 0,
 	  "With -t xdp: write or send from memory in the UMEM, without a copy in this process", 3 },
 	{ "loan", KEY_LOAN, NULL, 0,

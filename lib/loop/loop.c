@@ -38,7 +38,10 @@ int iw_loop_new(struct iw_loop **out, const struct iw_mem *mem, struct iw_fault 
 	l->mem = mem;
 	l->wake_fd = l->kick_fd = l->timer_fd = -1;
 	l->timer_at = IW_TIME_NEVER;
-	/* Not of this thread alone: a peer on the same one is noticed, see loop/near.h. */
+	/*
+	 * Processors of the machine, not of this thread. If the peer shares this thread's
+	 * processor, unsuccessful attempts end the polling (loop/near.h).
+	 */
 	l->near.allowed = sysconf(_SC_NPROCESSORS_ONLN) > 1;
 	l->wake.kind = WATCH_WAKE;
 	l->kick.kind = WATCH_KICK;

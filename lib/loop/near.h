@@ -41,8 +41,8 @@ struct iw_near {
 /* Call it when a wait of at most ns begins. Returns true if the loop should poll first. */
 bool iw_near_begin(struct iw_near *n, uint64_t ns);
 /*
- * Call it after polling. tries: how often the loop has asked. found: the last attempt was successful.
- * If the first one was, polling has saved and cost nothing, and changes nothing.
+ * Call it after polling. tries: how often the loop has asked. found: the last attempt was
+ * successful. If the first one was, *n is unchanged: polling neither saved nor cost time.
  */
 void iw_near_polled(struct iw_near *n, unsigned tries, bool found);
 /* Call it when the wait has ended after ns. found: something was ready before its time-out. */

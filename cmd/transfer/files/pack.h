@@ -28,7 +28,7 @@
 struct iw_dir_ref {
 	int fd;
 	atomic_uint refs;
-	/* At the sink: the mode bits that a file created here got as requested. Threads add to them. */
+	/* At the sink: mode bits that creation in this directory is known to keep; threads set them. */
 	atomic_uint grants;
 };
 /* Returns a directory with one reference, which owns fd. NULL: no memory; fd is closed. */

@@ -191,7 +191,7 @@ static int open_new_member(const struct iw_pack_sink *p, struct new_member *b, i
 	b->fd = openat(parent, b->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (b->fd < 0)
 		return iw_place_no_temp(p->place, errno, m->name, dir_len(m), why);
-	(void)flock(b->fd, LOCK_EX | LOCK_NB); /* as in iw_temp_name */
+	(void)flock(b->fd, LOCK_EX | LOCK_NB); /* as in iw_temp_replace */
 	return 0;
 }
 

@@ -49,8 +49,8 @@ IW_MUST_CHECK int iw_temp_open(int dir, const char *name);
 IW_MUST_CHECK int iw_temp_open_old(int dir, const char *name);
 
 /*
- * Opens a new file without a name in dir, for reading and writing. It gets mode, as open(2) applies
- * it; only this process can reach the file. The system removes it if this process is killed before
+ * Opens a new file without a name in dir, for reading and writing. The umask or a default ACL of dir
+ * may remove bits of mode. Only this process can reach the file. The system removes it if this process is killed before
  * iw_temp_name. Returns as iw_temp_open; EOPNOTSUPP, EISDIR or ENOENT: the file system or the
  * kernel has no such files.
  */
