@@ -194,13 +194,14 @@ struct outq {
 	uint8_t margin_keep; /* recoveries until margin is reset */
 	uint64_t margin_seq; /* margin grows again when una has reached it */
 	/* To undo the reduction of the last recovery, if all its retransmissions were spurious: */
-	uint32_t undo_tsn[UNDO_MAX]; /* those that no duplicate has shown to be spurious */
+	uint32_t undo_tsn[UNDO_MAX]; /* retransmitted in it, and not shown to be spurious yet */
 	uint32_t undo_left;          /* entries of undo_tsn */
 	bool undo_full;              /* there were more than it holds, so nothing is undone */
-	uint64_t undo_end;           /* nothing is undone once una has reached it */
+	uint64_t undo_until;         /* the time from which nothing is undone */
 	/* Chunks below it may be out of sending order: one was retransmitted or reneged. */
 	uint64_t resent_end;
 	uint64_t rack_at, tlp_at; /* timers */
+	uint8_t probes;      /* tail-loss probes of lost chunks since the last acknowledgement */
 	bool tlp_out;        /* a tail-loss probe was sent, and nothing was acknowledged since */
 	uint64_t tlp_seq;    /* the chunk that the probe repeats */
 	uint64_t persist_at; /* when to send a zero window probe */
@@ -239,7 +240,7 @@ struct path_model {
 
 /* Of a path in fast recovery (prr.c); octets. */
 struct prr {
-	uint32_t full;        /* in flight before the loss; 0: cwnd limits the path as ever */
+	uint32_t full;        /* in flight before the loss; 0: only cwnd limits the path */
 	uint32_t window;      /* what may be in flight */
 	uint64_t acked, sent; /* since the recovery began */
 };
@@ -690,9 +691,9 @@ void iw_sctp_note_resent(struct outq *q, uint64_t seq);
  * RACK waits longer from now on. If all those of the recovery were, its reduction of cwnd is undone.
  * Duplicates of other chunks are ignored: the network or the peer has made them.
  */
-void iw_sctp_take_dups(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s);
+void iw_sctp_take_dups(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s, uint64_t now);
 /* Ends fast recovery. */
-void iw_sctp_end_recovery(struct iw_sctp_assoc *a);
+void iw_sctp_end_recovery(struct iw_sctp_assoc *a, uint64_t now);
 /* Sets the timer of the tail-loss probe, or stops it if no probe is needed. */
 void iw_sctp_arm_tlp(struct iw_sctp_assoc *a, uint64_t now);
 /* Handles the timers of RACK, tail-loss probe and zero window probe that have expired. */
@@ -701,14 +702,17 @@ void iw_sctp_loss_timeouts(struct iw_sctp_assoc *a, uint64_t now);
 void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now);
 
 /* prr.c */
-/* The path has lost DATA, and its cwnd is reduced. used: the controller wants RFC 9937. */
+/* The path has lost DATA, and cwnd is reduced. used: the controller's recovery follows RFC 9937. */
 void iw_sctp_prr_begin(struct path *p, bool used);
 /*
  * In fast recovery, a SACK acknowledges p->newly octets. safe: the cumulative TSN has moved, and
  * the SACK shows no further loss.
  */
 void iw_sctp_prr_ack(struct path *p, bool safe);
-/* Returns the octets that may be in flight: cwnd, or less or more in fast recovery. */
+/*
+ * Returns the octets that may be in flight: cwnd, or less or more in fast recovery, but always one
+ * packet.
+ */
 uint32_t iw_sctp_window(const struct path *p);
 
 /* path.c */

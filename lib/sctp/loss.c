@@ -12,6 +12,8 @@
 #define REORDER_MIN IW_MSEC(1)   /* least margin of RACK for reordered packets */
 #define TLP_MIN     IW_MSEC(10)  /* least wait before a tail-loss probe */
 #define MARGIN_KEEP 16           /* recoveries for which RACK's margin remains enlarged */
+#define UNDO_TRIPS  2            /* round trips after a recovery in which it may be undone */
+#define PROBES_MAX  6            /* of which each doubles the wait for the next one */
 #define PEER_DELAY  IW_MSEC(200) /* by which a peer may delay the SACK for a single packet */
 
 void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_t now)
@@ -22,14 +24,13 @@ void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_
 		q->reduced_at = now;
 		q->undo_left = 0;
 		q->undo_full = false;
-		q->undo_end = UINT64_MAX;
+		q->undo_until = IW_TIME_NEVER;
 		iw_sctp_choose_cc(a, true);
 	}
 	for (unsigned i = 0; i < a->npaths && !q->in_recovery; i++) {
 		struct path *p = &a->paths[i];
 
 		p->cc.cwnd_before = 0;
-		p->prr.full = 0;
 		if (!(paths_hit & 1u << i))
 			continue;
 		if (!a->cc->models)
@@ -109,15 +110,15 @@ static bool take_resent(struct outq *q, uint32_t tsn)
 	return false;
 }
 
-void iw_sctp_take_dups(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s)
+void iw_sctp_take_dups(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s, uint64_t now)
 {
 	unsigned n = IW_MIN(s->ndups, UNDO_MAX);
 	struct outq *q = &a->out;
 
-	if (q->una >= q->undo_end)
+	if (now >= q->undo_until)
 		q->undo_left = 0;
 	for (unsigned i = 0; i < n && q->undo_left > 0; i++) {
-		/* The network may duplicate packets too: that says nothing. */
+		/* A duplicate that the network made does not show a spurious retransmission. */
 		if (!take_resent(q, iw_sctp_dup(s, i)))
 			continue;
 		widen_margin(q);
@@ -126,16 +127,21 @@ void iw_sctp_take_dups(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s)
 	}
 }
 
-void iw_sctp_end_recovery(struct iw_sctp_assoc *a)
+static void leave_recovery(struct iw_sctp_assoc *a)
+{
+	a->out.in_recovery = false;
+	for (unsigned i = 0; i < a->npaths; i++)
+		a->paths[i].prr.full = 0;
+}
+
+void iw_sctp_end_recovery(struct iw_sctp_assoc *a, uint64_t now)
 {
 	struct outq *q = &a->out;
 
-	q->in_recovery = false;
-	/*
-	 * Two more round trips: a retransmission just before the end of the recovery may arrive
-	 * late too.
-	 */
-	q->undo_end = q->next + (q->next - q->una);
+	leave_recovery(a);
+	q->undo_until = now;
+	for (unsigned i = 0; i < a->npaths; i++)
+		q->undo_until = IW_MAX(q->undo_until, now + UNDO_TRIPS * a->paths[i].srtt);
 	if (q->margin_keep > 0 && --q->margin_keep == 0)
 		q->margin = 0;
 }
@@ -213,7 +219,7 @@ void iw_sctp_arm_tlp(struct iw_sctp_assoc *a, uint64_t now)
 		return;
 	if (q->probe_window) /* RFC 9260 6.1 A: T3 sets the interval of zero window probes */
 		return;
-	wait = tlp_wait(p);
+	wait = tlp_wait(p) << q->probes;
 	if (iw_time_add(now, wait) < p->t3_at)
 		q->tlp_at = now + wait;
 }
@@ -224,9 +230,13 @@ static void tail_probe(struct iw_sctp_assoc *a)
 	struct outq *q = &a->out;
 
 	if (iw_sctp_tracing(a))
-		iw_sctp_trace_timer(a, p->index, "tail_probe", tlp_wait(p));
-	/* Chunks that are lost are sent before any other: one of them is the probe. */
+		iw_sctp_trace_timer(a, p->index, "tail_probe", tlp_wait(p) << q->probes);
+	/*
+	 * Chunks that are lost are sent before any other: one of them is the probe. RFC 8985 7.2
+	 * permits one until something is acknowledged. Here more follow, at growing intervals.
+	 */
 	if (q->nlost > 0) {
+		q->probes = (uint8_t)IW_MIN(q->probes + 1, PROBES_MAX);
 		a->count.tail_probes++;
 		a->paths[chunk_at(q, iw_sctp_first_lost(q))->path].rtx_pass = true;
 		return;
@@ -308,7 +318,7 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
 		c->path = to->index; /* 6.4 */
 	}
 	to->rtx_pass = true; /* E3: one packet at once */
-	q->in_recovery = false;
+	leave_recovery(a);
 	q->undo_left = 0;
 	q->tlp_at = q->rack_at = IW_TIME_NEVER;
 	iw_sctp_pmtu_timed_out(p, now);

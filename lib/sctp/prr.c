@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Proportional rate reduction (RFC 9937): what a path may send in fast recovery. A window that is
- * reduced at once permits nothing until as many octets were acknowledged as it has lost. Instead,
- * each SACK permits a part of the octets that it acknowledges, so that the path never pauses, and
- * has reached the reduced cwnd after a round trip. If so many chunks were lost that less than cwnd
- * is in flight, each SACK permits what it acknowledges, and at most one chunk more.
+ * Proportional rate reduction (RFC 9937): what a path may send in fast recovery. If cwnd is reduced
+ * at once, the path sends nothing until less than cwnd is in flight. Instead, each SACK permits a
+ * part of the octets that it acknowledges, so that the path never pauses, and reaches the reduced
+ * cwnd after one round trip. If less than cwnd is in flight, each SACK permits the octets that were
+ * acknowledged and not replaced yet, and one chunk more if it advances the cumulative TSN and shows
+ * no loss, up to cwnd.
  */
 #include "sctp/internal.h"
 
@@ -20,7 +21,7 @@ void iw_sctp_prr_begin(struct path *p, bool used)
 void iw_sctp_prr_ack(struct path *p, bool safe)
 {
 	struct prr *r = &p->prr;
-	int64_t may;
+	int64_t may, most;
 
 	if (r->full == 0 || p->newly == 0)
 		return;
@@ -31,10 +32,15 @@ void iw_sctp_prr_ack(struct path *p, bool safe)
 		may = IW_MAX((int64_t)(r->acked - r->sent), (int64_t)p->newly);
 		may = IW_MIN(may + (safe ? p->cc.pmdcs : 0), (int64_t)p->cc.cwnd - p->flight);
 	}
+	/* A peer that reneges and acknowledges again must not enlarge the window. */
+	most = (int64_t)IW_MAX(r->full, p->cc.cwnd) - p->flight;
+	may = IW_MIN(may, most);
 	r->window = p->flight + (uint32_t)IW_MAX(may, (int64_t)0);
 }
 
 uint32_t iw_sctp_window(const struct path *p)
 {
-	return p->a->out.in_recovery && p->prr.full > 0 ? p->prr.window : p->cc.cwnd;
+	if (!p->a->out.in_recovery || !p->a->cc->prr || p->prr.full == 0)
+		return p->cc.cwnd;
+	return IW_MAX(p->prr.window, p->cc.pmdcs);
 }

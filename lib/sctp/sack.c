@@ -267,9 +267,11 @@ static void after_ack(struct iw_sctp_assoc *a, const struct acked *t)
 	struct outq *q = &a->out;
 
 	if (q->in_recovery && q->una >= q->recovery_end)
-		iw_sctp_end_recovery(a);
-	if (t->any)
+		iw_sctp_end_recovery(a, t->now);
+	if (t->any) {
 		q->tlp_out = false;
+		q->probes = 0;
+	}
 	iw_sctp_arm_tlp(a, t->now);
 	if (t->cum_moved)
 		iw_sctp_raise(a, IW_SCTP_EV_DONE);
@@ -287,6 +289,7 @@ bool iw_sctp_on_cum(struct iw_sctp_assoc *a, uint32_t tsn, uint64_t now)
 	begin_ack(a);
 	take_cum(a, end, &t);
 	end_ack(a, &t);
+	reduce_rate(a, &t, a->count.fast_retransmits);
 	after_ack(a, &t);
 	return a->linked;
 }
@@ -312,7 +315,7 @@ void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uin
 	q->window_answers = true;
 	repeat_probe(a);
 	end_ack(a, &t);
-	iw_sctp_take_dups(a, &s);
+	iw_sctp_take_dups(a, &s, now);
 	hit = count_misses(a, &t);
 	/*
 	 * The peer received the tail-loss probe but not the original chunk, so that was lost

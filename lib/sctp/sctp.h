@@ -30,8 +30,8 @@
  *   - One SACK acknowledges a batch of packets (RFC 9260 6.2: at least every second packet).
  *   - Losses are also detected by time (RACK with a tail-loss probe, as in RFC 8985), because
  *     RTO.Min is one second.
- *   - In fast recovery, cubic and auto reduce the DATA in flight over a round trip instead of at
- *     once (RFC 9937), so that DATA may be sent above the reduced cwnd (RFC 9260 6.1 B).
+ *   - In fast recovery, cubic reduces the DATA in flight over a round trip instead of at once (RFC
+ *     9937), so that DATA may be sent above the reduced cwnd (RFC 9260 6.1 B).
  *   - Pacing limits bursts instead of Max.Burst (RFC 9260 6.1 D leaves the means open): cwnd is
  *     spread over a round trip, at 1.25 times that rate, or twice that rate in slow start. A burst
  *     is cfg.burst packets or the octets of one millisecond, whichever is more.

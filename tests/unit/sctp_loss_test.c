@@ -14,6 +14,7 @@ enum { TSN0 = 0xfffffff0u /* TSNs wrap */, PMDCS = 1468, CWND = 100 * PMDCS };
 static struct iw_sctp s;
 static struct path path;
 static struct iw_sctp_assoc a;
+static uint64_t now;
 
 /*
  * Chunks 10 to 99 are in flight, and a recovery has begun that has retransmitted the first ones of
@@ -24,6 +25,8 @@ static void open_recovery(unsigned retransmissions)
 	memset(&s, 0, sizeof(s));
 	memset(&path, 0, sizeof(path));
 	a = (struct iw_sctp_assoc){ .s = &s, .cc = &iw_sctp_cc_cubic, .paths = &path, .npaths = 1 };
+	now = IW_SEC(1);
+	path.srtt = IW_MSEC(20);
 	path.a = &a;
 	path.cc.pmdcs = PMDCS;
 	path.cc.cwnd = CWND;
@@ -31,7 +34,7 @@ static void open_recovery(unsigned retransmissions)
 	a.out.tsn0 = TSN0;
 	a.out.una = 10;
 	a.out.next = 100;
-	iw_sctp_begin_recovery(&a, 1, IW_SEC(1));
+	iw_sctp_begin_recovery(&a, 1, now);
 	assert_true(path.cc.cwnd < CWND);
 	for (unsigned i = 0; i < retransmissions; i++)
 		iw_sctp_note_resent(&a.out, 10 + i);
@@ -44,7 +47,7 @@ static void report_duplicate(uint64_t seq)
 	const struct iw_sctp_sack sack = { .ndups = 1, .dups = tsn };
 
 	iw_put_be32(tsn, TSN0 + (uint32_t)seq);
-	iw_sctp_take_dups(&a, &sack);
+	iw_sctp_take_dups(&a, &sack, now);
 }
 
 static void window_is_restored_if_all_retransmissions_were_spurious(void **state)
@@ -120,16 +123,16 @@ static void nothing_is_undone_two_round_trips_after_the_recovery(void **state)
 {
 	(void)state;
 	open_recovery(1);
-	a.out.una = 60;
-	iw_sctp_end_recovery(&a);
-	a.out.una = 140;
+	a.out.una = a.out.next; /* all is acknowledged */
+	iw_sctp_end_recovery(&a, now);
+	now += IW_MSEC(40);
 	report_duplicate(10);
 	assert_true(path.cc.cwnd < CWND);
 
 	open_recovery(1);
-	a.out.una = 60;
-	iw_sctp_end_recovery(&a);
-	a.out.una = 139;
+	a.out.una = a.out.next;
+	iw_sctp_end_recovery(&a, now);
+	now += IW_MSEC(40) - 1;
 	report_duplicate(10);
 	assert_int_equal(path.cc.cwnd, CWND);
 }
@@ -153,9 +156,9 @@ static void margin_ends_after_16_recoveries(void **state)
 	open_recovery(1);
 	report_duplicate(10);
 	for (int i = 0; i < 15; i++)
-		iw_sctp_end_recovery(&a);
+		iw_sctp_end_recovery(&a, now);
 	assert_int_equal(a.out.margin, 1);
-	iw_sctp_end_recovery(&a);
+	iw_sctp_end_recovery(&a, now);
 	assert_int_equal(a.out.margin, 0);
 }
 

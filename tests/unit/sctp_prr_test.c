@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Proportional rate reduction: what each SACK of a recovery permits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+/* Proportional rate reduction: what each SACK of a recovery permits, and probes without a SACK. */
 #include "sctp/internal.h"
+
+#include "unit/sctp_hand.h"
 
 enum { CHUNK = 1468, FLIGHT = 100 };
 
@@ -119,7 +114,7 @@ static void cwnd_limits_everything_else(void **state)
 	lose_one(&iw_sctp_cc_cubic);
 	assert_true(iw_sctp_window(&path[0]) != path[0].cc.cwnd);
 	assert_int_equal(iw_sctp_window(&path[1]), path[1].cc.cwnd); /* no loss on this path */
-	iw_sctp_end_recovery(&a);
+	iw_sctp_end_recovery(&a, IW_SEC(1));
 	assert_int_equal(iw_sctp_window(&path[0]), path[0].cc.cwnd);
 	/* Only path 1 has lost a chunk in the next recovery. */
 	iw_sctp_begin_recovery(&a, 2, IW_SEC(2));
@@ -128,8 +123,32 @@ static void cwnd_limits_everything_else(void **state)
 	/* RFC 9260 6.1 B permits nothing above cwnd, and bbr paces itself. */
 	lose_one(&iw_sctp_cc_rfc9260);
 	assert_int_equal(iw_sctp_window(&path[0]), path[0].cc.cwnd);
-	assert_false(iw_sctp_cc_bbr.prr);
-	assert_true(iw_sctp_cc_auto.prr);
+	/* A change of the controller in the middle of a recovery. */
+	lose_one(&iw_sctp_cc_auto);
+	assert_true(iw_sctp_window(&path[0]) != path[0].cc.cwnd);
+	a.cc = &iw_sctp_cc_bbr;
+	assert_int_equal(iw_sctp_window(&path[0]), path[0].cc.cwnd);
+}
+
+/* Otherwise nothing would ever be sent again, and no timer runs. */
+static void one_packet_may_always_be_in_flight(void **state)
+{
+	(void)state;
+	lose_one(&iw_sctp_cc_cubic);
+	path[0].flight = path[0].prr.window = 0;
+	assert_int_equal(send_all(), 1);
+}
+
+/* A peer may acknowledge chunks, renege on them, and acknowledge them again. */
+static void repeated_acknowledgements_do_not_enlarge_the_window(void **state)
+{
+	(void)state;
+	lose_one(&iw_sctp_cc_cubic);
+	for (unsigned i = 0; i < 1000; i++) {
+		path[0].newly = CHUNK;
+		iw_sctp_prr_ack(&path[0], true);
+	}
+	assert_int_equal(iw_sctp_window(&path[0]), FLIGHT * CHUNK);
 }
 
 static void undone_reduction_restores_the_window(void **state)
@@ -142,8 +161,119 @@ static void undone_reduction_restores_the_window(void **state)
 	lose_one(&iw_sctp_cc_cubic);
 	iw_sctp_note_resent(&a.out, tsn);
 	iw_put_be32(dup, tsn);
-	iw_sctp_take_dups(&a, &sack);
+	iw_sctp_take_dups(&a, &sack, IW_SEC(1));
 	assert_int_equal(iw_sctp_window(&path[0]), FLIGHT * CHUNK);
+}
+
+/* --- with an endpoint ------------------------------------------------------------------------- */
+
+static struct hand h;
+static uint32_t last; /* the last TSN that was acknowledged */
+
+/* An endpoint with CUBIC has filled its window of more than 24 chunks. */
+static void fill_window(void)
+{
+	uint32_t t[CAUGHT];
+	unsigned n = 0;
+
+	hand_open(&h);
+	h.n.b.cfg.cc = &iw_sctp_cc_cubic;
+	h.n.b.cfg.burst = 64;
+	h.n.b.cfg.abc_l = 64;
+	net_start(&h.n);
+	hand_up(&h);
+	hand_answer_heartbeats(&h, IW_MSEC(1010));
+	last = h.peer_tsn - 1;
+	while (n <= 24) {
+		if (n > 0)
+			hand_acknowledge(&h, last += n, 1 << 20, NULL, 0);
+		while (hand_post(h.n.b.a, 1400) == 0)
+			continue;
+		net_run(&h.n, h.n.now + IW_MSEC(1));
+		n = hand_tsns(&h, t, CAUGHT);
+		assert_true(n > 0);
+	}
+}
+
+/* A SACK for the chunks from to to after the last TSN. Returns the number of chunks sent after it. */
+static unsigned sack(uint16_t from, uint16_t to)
+{
+	uint32_t t[CAUGHT];
+
+	hand_acknowledge(&h, last, 1 << 20, (const uint16_t[]){ from, to }, 1);
+	return hand_tsns(&h, t, CAUGHT);
+}
+
+static void window_of_an_endpoint_shrinks_without_a_pause(void **state)
+{
+	unsigned sent = 0;
+
+	(void)state;
+	fill_window();
+	sack(2, 2); /* the window grows */
+	sack(2, 3);
+	assert_true(sack(2, 4) >= 1); /* the fast retransmission */
+	for (uint16_t to = 5; to < 15; to++)
+		sent += sack(2, to);
+	assert_in_range(sent, 6, 8);
+	hand_close(&h);
+}
+
+/* Nineteen chunks are lost: less than the reduced window is in flight. */
+static void endpoint_sends_no_burst_after_many_losses(void **state)
+{
+	(void)state;
+	fill_window();
+	sack(20, 20);
+	sack(20, 21);
+	assert_in_range(sack(20, 22), 1, 3);
+	assert_int_equal(sack(20, 23), 1);
+	assert_int_equal(sack(20, 24), 1);
+	hand_close(&h);
+}
+
+/* A SHUTDOWN acknowledges too, and some peers send it before the SACK. */
+static void shutdown_permits_what_it_acknowledges(void **state)
+{
+	uint8_t cum[4];
+	uint32_t t[CAUGHT];
+
+	(void)state;
+	fill_window();
+	sack(20, 20);
+	sack(20, 21);
+	sack(20, 22);
+	iw_put_be32(cum, last + 1);
+	hand_say(&h, h.peer_tag, IW_SCTP_SHUTDOWN, 0, cum, sizeof(cum));
+	assert_in_range(hand_tsns(&h, t, CAUGHT), 2, 3);
+	hand_close(&h);
+}
+
+/* Returns the number of chunks that are sent in the next ms milliseconds, without any SACK. */
+static unsigned sent_in(unsigned ms)
+{
+	uint32_t t[CAUGHT];
+
+	net_run(&h.n, h.n.now + IW_MSEC(ms));
+	return hand_tsns(&h, t, CAUGHT);
+}
+
+/* No SACK arrives: the probes are lost too, and each doubles the wait for the next one. */
+static void probes_of_lost_chunks_slow_down(void **state)
+{
+	(void)state;
+	fill_window();
+	sack(20, 20);
+	sack(20, 21);
+	sack(20, 22);
+	for (unsigned wait = 10; wait <= 160; wait *= 2) {
+		assert_int_equal(sent_in(wait - 2), 0);
+		assert_int_equal(sent_in(2), 1);
+	}
+	sack(20, 23);
+	assert_int_equal(sent_in(8), 0);
+	assert_int_equal(sent_in(4), 1);
+	hand_close(&h);
 }
 
 int main(void)
@@ -155,6 +285,12 @@ int main(void)
 		cmocka_unit_test(sack_without_news_permits_nothing),
 		cmocka_unit_test(cwnd_limits_everything_else),
 		cmocka_unit_test(undone_reduction_restores_the_window),
+		cmocka_unit_test(one_packet_may_always_be_in_flight),
+		cmocka_unit_test(repeated_acknowledgements_do_not_enlarge_the_window),
+		cmocka_unit_test(window_of_an_endpoint_shrinks_without_a_pause),
+		cmocka_unit_test(endpoint_sends_no_burst_after_many_losses),
+		cmocka_unit_test(shutdown_permits_what_it_acknowledges),
+		cmocka_unit_test(probes_of_lost_chunks_slow_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
