@@ -702,16 +702,16 @@ void iw_sctp_loss_timeouts(struct iw_sctp_assoc *a, uint64_t now);
 void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now);
 
 /* prr.c */
-/* The path has lost DATA, and cwnd is reduced. used: the controller's recovery follows RFC 9937. */
-void iw_sctp_prr_begin(struct path *p, bool used);
+/* The path has lost DATA, and cwnd is reduced. */
+void iw_sctp_prr_begin(struct path *p);
 /*
  * In fast recovery, a SACK acknowledges p->newly octets. safe: the cumulative TSN has moved, and
  * the SACK shows no further loss.
  */
 void iw_sctp_prr_ack(struct path *p, bool safe);
 /*
- * Returns the octets that may be in flight: cwnd, or less or more in fast recovery, but always one
- * packet.
+ * Returns the octets that may be in flight: cwnd, or with a controller that follows RFC 9937, less
+ * or more in fast recovery, but always one packet.
  */
 uint32_t iw_sctp_window(const struct path *p);
 

@@ -13,7 +13,7 @@
 #define TLP_MIN     IW_MSEC(10)  /* least wait before a tail-loss probe */
 #define MARGIN_KEEP 16           /* recoveries for which RACK's margin remains enlarged */
 #define UNDO_TRIPS  2            /* round trips after a recovery in which it may be undone */
-#define PROBES_MAX  6            /* of which each doubles the wait for the next one */
+#define PROBES_MAX  6            /* probes without an answer that double the wait for the next */
 #define PEER_DELAY  IW_MSEC(200) /* by which a peer may delay the SACK for a single packet */
 
 void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_t now)
@@ -36,7 +36,7 @@ void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_
 		if (!a->cc->models)
 			iw_sctp_cc_save(&p->cc);
 		a->cc->loss(&p->cc);
-		iw_sctp_prr_begin(p, a->cc->prr);
+		iw_sctp_prr_begin(p);
 		if (iw_sctp_tracing(a))
 			iw_sctp_trace_window(p);
 		p->rtx_pass = true; /* 7.2.4, 3: one packet regardless of cwnd */

@@ -9,10 +9,10 @@
  */
 #include "sctp/internal.h"
 
-void iw_sctp_prr_begin(struct path *p, bool used)
+void iw_sctp_prr_begin(struct path *p)
 {
 	p->prr = (struct prr){
-		.full = used ? IW_MAX(IW_MAX(p->flight_before, p->flight), 1u) : 0,
+		.full = IW_MAX(IW_MAX(p->flight_before, p->flight), 1u),
 		.window = p->flight,
 	};
 }

@@ -255,7 +255,7 @@ static void repeat_probe(struct iw_sctp_assoc *a)
 	q->probe_repeated = true;
 }
 
-/* RFC 9937: what the paths may send next. lost: chunks found lost before this SACK. */
+/* RFC 9937: what the paths may send next. lost: how many chunks were lost before this SACK. */
 static void reduce_rate(struct iw_sctp_assoc *a, const struct acked *t, uint64_t lost)
 {
 	for (unsigned i = 0; i < a->npaths && a->out.in_recovery; i++)
