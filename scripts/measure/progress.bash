@@ -7,16 +7,14 @@
 
 # cost ID: the approximate seconds that a figure takes, including starts and ends of programs
 cost() {
-	local run=$((seconds + 2)) long=$seconds
-
-	[ -n "$quick" ] || [ "$long" -ge 5 ] || long=5 # as in losses.bash
+	local run=$((seconds + 2))
 
 	case $1 in
 	P1 | P1a | P1lo | P2 | P3 | P3m | P3j | P3s) echo $((pairs * 2 * 2 * run)) ;; # cubic and bbr
 	P3u | P4 | P8 | P8awake | P9) echo $((pairs * 2 * run)) ;;
-	L1) echo $((pairs * 2 * (long + 2))) ;;
-	L1b) echo $((pairs * 3 * (long + 2))) ;;
-	L2 | L2b) echo $((pairs * (2 * long + 3))) ;;
+	L1) echo $((pairs * 2 * ($(lossy_seconds) + 2))) ;;
+	L1b) echo $((pairs * 3 * ($(lossy_seconds) + 2))) ;;
+	L2 | L2b) echo $((pairs * ($(sharing_seconds) + 3))) ;;
 	# at most three rounds, with scp and cubic up to the time limit; two more runs up to it
 	L4) [ -z "$quick" ] && echo $(((pairs < 3 ? pairs : 3) * 110 + 135)) || echo 60 ;;
 	L3) echo 10 ;;
