@@ -13,7 +13,8 @@
 #define TLP_MIN     IW_MSEC(10)  /* least wait before a tail-loss probe */
 #define MARGIN_KEEP 16           /* recoveries for which RACK's margin remains enlarged */
 #define UNDO_TRIPS  2            /* round trips after a recovery in which it may be undone */
-#define PROBES_MAX  6            /* probes without an answer that double the wait for the next */
+#define UNDO_MIN    IW_MSEC(10)  /* least time for that: hosts do not answer faster */
+#define PROBES_MAX  6            /* how often the wait for the next probe doubles */
 #define PEER_DELAY  IW_MSEC(200) /* by which a peer may delay the SACK for a single packet */
 
 void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_t now)
@@ -139,7 +140,7 @@ void iw_sctp_end_recovery(struct iw_sctp_assoc *a, uint64_t now)
 	struct outq *q = &a->out;
 
 	leave_recovery(a);
-	q->undo_until = now;
+	q->undo_until = now + UNDO_MIN;
 	for (unsigned i = 0; i < a->npaths; i++)
 		q->undo_until = IW_MAX(q->undo_until, now + UNDO_TRIPS * a->paths[i].srtt);
 	if (q->margin_keep > 0 && --q->margin_keep == 0)
@@ -175,7 +176,7 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 			continue;
 		}
 		hit |= 1u << c->path;
-		if (c->sends > 1 && c->sent_at > q->reduced_at)
+		if (c->sends > 1 && c->sent_at >= q->reduced_at)
 			again |= 1u << c->path;
 		a->count.fast_retransmits++;
 		iw_sctp_mark_lost(a, seq, "rack");
@@ -213,7 +214,9 @@ void iw_sctp_arm_tlp(struct iw_sctp_assoc *a, uint64_t now)
 	q->tlp_at = IW_TIME_NEVER;
 	/*
 	 * Also in recovery, unlike RFC 8985 7.2: if all retransmissions are lost, no SACK arrives,
-	 * RACK finds nothing, and T3 would take at least a second.
+	 * RACK finds nothing, and T3 would take at least a second. There may then be no round trip
+	 * to measure, which RFC 8985 7.3 requires before another probe. So that a path that has
+	 * become slower does not get a probe for each chunk, the wait doubles instead.
 	 */
 	if (p->nflight == 0 || p->srtt == 0 || q->tlp_out)
 		return;
@@ -231,12 +234,12 @@ static void tail_probe(struct iw_sctp_assoc *a)
 
 	if (iw_sctp_tracing(a))
 		iw_sctp_trace_timer(a, p->index, "tail_probe", tlp_wait(p) << q->probes);
+	q->probes = (uint8_t)IW_MIN(q->probes + 1, PROBES_MAX);
 	/*
-	 * Chunks that are lost are sent before any other: one of them is the probe. RFC 8985 7.2
+	 * Chunks that are lost are sent before any other: one of them is the probe. RFC 8985 7.3
 	 * permits one until something is acknowledged. Here more follow, at growing intervals.
 	 */
 	if (q->nlost > 0) {
-		q->probes = (uint8_t)IW_MIN(q->probes + 1, PROBES_MAX);
 		a->count.tail_probes++;
 		a->paths[chunk_at(q, iw_sctp_first_lost(q))->path].rtx_pass = true;
 		return;
@@ -320,6 +323,7 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
 	to->rtx_pass = true; /* E3: one packet at once */
 	leave_recovery(a);
 	q->undo_left = 0;
+	q->tlp_out = false; /* RFC 8985 7.1: the answer to a chunk sent now does not answer a probe */
 	q->tlp_at = q->rack_at = IW_TIME_NEVER;
 	iw_sctp_pmtu_timed_out(p, now);
 }

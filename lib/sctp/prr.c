@@ -4,8 +4,8 @@
  * at once, the path sends nothing until less than cwnd is in flight. Instead, each SACK permits a
  * part of the octets that it acknowledges, so that the path never pauses, and reaches the reduced
  * cwnd after one round trip. If less than cwnd is in flight, each SACK permits the octets that were
- * acknowledged and not replaced yet, and one chunk more if it advances the cumulative TSN and shows
- * no loss, up to cwnd.
+ * acknowledged and not replaced yet, at least those that it acknowledges itself, and one chunk more
+ * if it advances the cumulative TSN and shows no loss, up to cwnd. A timer permits nothing.
  */
 #include "sctp/internal.h"
 

@@ -12,10 +12,10 @@ struct acked {
 	uint64_t htna_end; /* one above the highest seq newly acknowledged */
 	uint64_t gap_end;  /* outq.gap_end before the SACK */
 	/*
-	 * The cumulative TSN has advanced; any chunk, or the tail-loss probe that was sent, is
-	 * newly acknowledged.
+	 * The cumulative TSN has advanced; any chunk, one that was sent once, or the tail-loss
+	 * probe that was sent, is newly acknowledged.
 	 */
-	bool cum_moved, any, probe;
+	bool cum_moved, any, once, probe;
 };
 
 /*
@@ -48,9 +48,13 @@ static void newly(struct iw_sctp_assoc *a, uint64_t seq, struct acked *t)
 	p->newly += chunk_octets(c->len);
 	t->any = true;
 	t->htna_end = IW_MAX(t->htna_end, seq + 1);
-	/* A probe that is still LOST waits to be sent: this acknowledges the original chunk. */
+	t->once |= c->sends == 1;
+	/*
+	 * If the probe is still LOST, it was not sent yet. If the answer is faster than any before,
+	 * it is for the original chunk (RFC 8985 6.2).
+	 */
 	t->probe |= a->out.tlp_out && seq == a->out.tlp_seq &&
-		    STATE_OF(*state_at(&a->out, seq)) == CHUNK_FLIGHT;
+		    STATE_OF(*state_at(&a->out, seq)) == CHUNK_FLIGHT && took >= p->rtt_min;
 	/* RFC 8985 6.2, step 3: a later chunk was acknowledged first. */
 	a->out.reordered |= c->sends == 1 && seq + 1 < t->gap_end;
 	if (c->sends == 1 && seq >= p->rtt_seq)
@@ -255,7 +259,7 @@ static void repeat_probe(struct iw_sctp_assoc *a)
 	q->probe_repeated = true;
 }
 
-/* RFC 9937: what the paths may send next. lost: how many chunks were lost before this SACK. */
+/* RFC 9937: what the paths may send next. lost: count.fast_retransmits before this SACK. */
 static void reduce_rate(struct iw_sctp_assoc *a, const struct acked *t, uint64_t lost)
 {
 	for (unsigned i = 0; i < a->npaths && a->out.in_recovery; i++)
@@ -268,10 +272,10 @@ static void after_ack(struct iw_sctp_assoc *a, const struct acked *t)
 
 	if (q->in_recovery && q->una >= q->recovery_end)
 		iw_sctp_end_recovery(a, t->now);
-	if (t->any) {
+	if (t->any)
 		q->tlp_out = false;
+	if (t->once)
 		q->probes = 0;
-	}
 	iw_sctp_arm_tlp(a, t->now);
 	if (t->cum_moved)
 		iw_sctp_raise(a, IW_SCTP_EV_DONE);
@@ -300,6 +304,7 @@ void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uin
 	struct outq *q = &a->out;
 	uint64_t lost = a->count.fast_retransmits, end;
 	struct iw_sctp_sack s;
+	bool repaired;
 	unsigned hit;
 
 	if (iw_wire_sctp_sack_decode(&s, c->value, c->value_len) == 0 || !cum_end(a, s.cum, &end))
@@ -318,13 +323,16 @@ void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uin
 	iw_sctp_take_dups(a, &s, now);
 	hit = count_misses(a, &t);
 	/*
-	 * The peer received the tail-loss probe but not the original chunk, so that was lost
-	 * (RFC 8985 7.4.2).
+	 * The tail-loss probe is acknowledged, and no duplicate is reported: the original was lost
+	 * (RFC 8985 7.4.2). If a duplicate follows, the reduction is undone.
 	 */
-	if (t.probe && s.ndups == 0)
+	repaired = t.probe && s.ndups == 0 && !q->in_recovery;
+	if (repaired)
 		hit |= 1u << chunk_at(q, q->tlp_seq)->path;
 	if (hit)
 		iw_sctp_begin_recovery(a, hit, now);
+	if (repaired)
+		iw_sctp_note_resent(q, q->tlp_seq);
 	iw_sctp_find_lost(a, now);
 	reduce_rate(a, &t, lost);
 	after_ack(a, &t);

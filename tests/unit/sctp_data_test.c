@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* DATA in both directions: delivery, acknowledgement, transmission, retransmission. */
-#include "sctp/sctp.h"
+#include "sctp/internal.h"
 
 #include <stdlib.h>
 
@@ -1484,7 +1484,7 @@ static void only_chunks_sent_before_count_as_lost(void **state)
 	hand_close(&h);
 }
 
-/* RFC 8985 7.2: after a tail-loss probe, no second one is sent before something is acknowledged. */
+/* RFC 8985 7.3: after a tail-loss probe, no second one is sent before something is acknowledged. */
 static void one_tail_loss_probe_is_sent_for_a_tail(void **state)
 {
 	uint32_t t[8];
@@ -1496,10 +1496,9 @@ static void one_tail_loss_probe_is_sent_for_a_tail(void **state)
 	acknowledge(h.peer_tsn, 100000, NULL, 0); /* a round trip is known */
 	hand_forget(&h);
 	assert_int_equal(send_octets(h.n.b.a, 1000), 0);
-	for (int n = 0; n < 3; n++) { /* for less than RTO.Min */
-		net_run(&h.n, h.n.now + IW_MSEC(300));
-		acknowledge(h.peer_tsn, 100000, NULL, 0);
-	}
+	net_run(&h.n, h.n.now + IW_MSEC(300));
+	acknowledge(h.peer_tsn, 100000, NULL, 0);
+	net_run(&h.n, h.n.now + IW_MSEC(600)); /* together less than RTO.Min */
 	assert_int_equal(tsns(t, 8), 2);
 	assert_int_equal(t[1], h.peer_tsn + 1);
 	hand_close(&h);
@@ -1558,6 +1557,160 @@ static void a_tail_loss_probe_that_was_not_sent_yet_repairs_nothing(void **state
 	acknowledge(last + 1, 1 << 20, NULL, 0);
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	assert_int_equal(p.cwnd, cwnd);
+	hand_close(&h);
+}
+
+/* Sends a chunk, and then its tail-loss probe at the time to which the clock is set. Returns its TSN. */
+static uint32_t send_until_probe(void)
+{
+	struct iw_sctp_facts f;
+	uint32_t tsn;
+
+	iw_sctp_facts(h.n.b.a, &f);
+	tsn = h.peer_tsn + (uint32_t)f.sent;
+	assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now);
+	while (f.tail_probes == 0) {
+		h.n.now = iw_sctp_deadline(h.n.b.s);
+		iw_sctp_timeout(h.n.b.s, h.n.now);
+		iw_sctp_facts(h.n.b.a, &f);
+	}
+	net_run(&h.n, h.n.now);
+	return tsn;
+}
+
+/* RFC 8985 6.2: no answer to the probe can arrive so early. The original was late. */
+static void an_answer_too_early_for_the_probe_is_for_the_original(void **state)
+{
+	struct iw_sctp_path p;
+	uint32_t cwnd, tsn;
+
+	(void)state;
+	open_wide();
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	cwnd = p.cwnd;
+	h.n.b.a->paths[0].rtt_min = IW_MSEC(5);
+	tsn = send_until_probe();
+	net_run(&h.n, h.n.now + IW_MSEC(4));
+	acknowledge(tsn, 1 << 20, NULL, 0);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.cwnd, cwnd);
+	hand_close(&h);
+}
+
+static void report_duplicate(uint32_t cum, uint32_t tsn)
+{
+	uint8_t v[16] = { 0 };
+
+	iw_put_be32(v, cum);
+	iw_put_be32(v + 4, 1 << 20);
+	iw_put_be16(v + 10, 1);
+	iw_put_be32(v + 12, tsn);
+	hand_say(&h, h.peer_tag, IW_SCTP_SACK, 0, v, sizeof(v));
+}
+
+/* The probe is reported as a duplicate after it was taken for the repair of a loss. */
+static void a_duplicate_of_the_probe_restores_the_window(void **state)
+{
+	struct iw_sctp_path p;
+	uint32_t cwnd, tsn;
+
+	(void)state;
+	open_wide();
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	cwnd = p.cwnd;
+	h.n.b.a->paths[0].srtt = IW_MSEC(1);
+	tsn = send_until_probe();
+	net_run(&h.n, h.n.now + IW_MSEC(50));
+	acknowledge(tsn, 1 << 20, NULL, 0);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.cwnd, cwnd / 2);
+	net_run(&h.n, h.n.now + IW_MSEC(9));
+	report_duplicate(tsn, tsn);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.cwnd, cwnd);
+	hand_close(&h);
+}
+
+/* RFC 8985 7.1: the answer to what T3 sends is no answer to the probe before it. */
+static void a_probe_before_t3_repairs_nothing(void **state)
+{
+	struct iw_sctp_facts f;
+	struct iw_sctp_path p;
+	uint32_t ssthresh, tsn;
+
+	(void)state;
+	open_wide();
+	tsn = send_until_probe();
+	net_run(&h.n, h.n.now + IW_MSEC(1200));
+	iw_sctp_facts(h.n.b.a, &f);
+	assert_int_equal(f.timeouts, 1);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	ssthresh = p.ssthresh;
+	assert_true(ssthresh > 6 * 1500);
+	net_run(&h.n, h.n.now + IW_MSEC(50));
+	acknowledge(tsn, 1 << 20, NULL, 0);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.ssthresh, ssthresh);
+	hand_close(&h);
+}
+
+/*
+ * The path has become slower than the wait for a probe. Chunks that are sent twice measure no round
+ * trip (Karn), so only a longer wait makes a measurement possible.
+ */
+static void probes_without_a_measured_round_trip_wait_longer(void **state)
+{
+	struct iw_sctp_facts f;
+	uint32_t tsn;
+
+	(void)state;
+	open_wide();
+	tsn = send_until_probe();
+	net_run(&h.n, h.n.now + IW_MSEC(100));
+	acknowledge(tsn, 1 << 20, NULL, 0);
+	assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(350));
+	iw_sctp_facts(h.n.b.a, &f);
+	assert_int_equal(f.tail_probes, 1);
+	acknowledge(tsn + 1, 1 << 20, NULL, 0); /* sent once */
+	assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(950));
+	iw_sctp_facts(h.n.b.a, &f);
+	assert_int_equal(f.tail_probes, 2);
+	hand_close(&h);
+}
+
+/*
+ * RFC 5681 4.3: the loss of a retransmission reduces the window again, also if it was sent at the
+ * time at which the recovery began.
+ */
+static void a_lost_retransmission_halves_the_window_again(void **state)
+{
+	struct iw_sctp_facts f;
+	struct iw_sctp_path p;
+	uint32_t cwnd, last;
+
+	(void)state;
+	open_wide();
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	cwnd = p.cwnd;
+	iw_sctp_facts(h.n.b.a, &f);
+	last = h.peer_tsn + (uint32_t)f.sent - 1;
+	for (int n = 0; n < 6; n++)
+		assert_int_equal(send_octets(h.n.b.a, 1400), 0);
+	net_run(&h.n, h.n.now);
+	for (uint16_t to = 2; to <= 4; to++)
+		acknowledge(last, 1 << 20, (const uint16_t[]){ 2, to }, 1);
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.cwnd, cwnd / 2);
+	net_run(&h.n, h.n.now + IW_MSEC(1));
+	assert_int_equal(send_octets(h.n.b.a, 1400), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(1));
+	acknowledge(last, 1 << 20, (const uint16_t[]){ 2, 7 }, 1);
+	net_run(&h.n, h.n.now + IW_MSEC(8));
+	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
+	assert_int_equal(p.cwnd, cwnd / 4);
 	hand_close(&h);
 }
 
@@ -2542,6 +2695,11 @@ int main(void)
 		cmocka_unit_test(one_tail_loss_probe_is_sent_for_a_tail),
 		cmocka_unit_test(a_tail_loss_probe_that_repaired_a_loss_halves_the_window),
 		cmocka_unit_test(a_tail_loss_probe_that_was_not_sent_yet_repairs_nothing),
+		cmocka_unit_test(an_answer_too_early_for_the_probe_is_for_the_original),
+		cmocka_unit_test(a_duplicate_of_the_probe_restores_the_window),
+		cmocka_unit_test(a_probe_before_t3_repairs_nothing),
+		cmocka_unit_test(probes_without_a_measured_round_trip_wait_longer),
+		cmocka_unit_test(a_lost_retransmission_halves_the_window_again),
 		cmocka_unit_test(each_recovery_halves_the_window_once),
 		cmocka_unit_test(icmp_too_big_is_believed_for_our_own_packets_only),
 		cmocka_unit_test(message_cut_for_a_larger_mtu_is_accepted_and_sent),

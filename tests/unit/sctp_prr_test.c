@@ -258,6 +258,23 @@ static unsigned sent_in(unsigned ms)
 	return hand_tsns(&h, t, CAUGHT);
 }
 
+/* RACK's timer finds losses. It permits one packet for the first ones, and none in a recovery. */
+static void timer_permits_nothing_in_a_recovery(void **state)
+{
+	static const uint16_t gaps[] = { 20, 20, 25, 25 };
+	uint32_t t[CAUGHT];
+
+	(void)state;
+	fill_window();
+	h.n.b.a->out.reordered = true; /* only the time shows a loss */
+	sack(20, 20);
+	assert_int_equal(sent_in(5), 1);
+	hand_acknowledge(&h, last, 1 << 20, gaps, 2);
+	assert_in_range(hand_tsns(&h, t, CAUGHT), 1, 2);
+	assert_int_equal(sent_in(5), 0);
+	hand_close(&h);
+}
+
 /* No SACK arrives: the probes are lost too, and each doubles the wait for the next one. */
 static void probes_of_lost_chunks_slow_down(void **state)
 {
@@ -290,6 +307,7 @@ int main(void)
 		cmocka_unit_test(window_of_an_endpoint_shrinks_without_a_pause),
 		cmocka_unit_test(endpoint_sends_no_burst_after_many_losses),
 		cmocka_unit_test(shutdown_permits_what_it_acknowledges),
+		cmocka_unit_test(timer_permits_nothing_in_a_recovery),
 		cmocka_unit_test(probes_of_lost_chunks_slow_down),
 	};
 
