@@ -17,7 +17,8 @@ no_leak() {
     local program=$IW_BUILD/tests/setups/setups n=$2 bound=$((($2 - 10000) * 48)) end
 
     export IW_TIMEOUT=$((30 + n / 200))
-    # Otherwise glibc keeps up to five of the blocks of 4 MiB that were freed, by chance.
+    # With its dynamic threshold, glibc keeps a varying number of freed blocks of 4 MiB, up to five. A
+    # fixed threshold returns each one to the system.
     export MALLOC_MMAP_THRESHOLD_=131072
     IW_READY=listening serve_here "$program" serve "$1" 127.0.0.1 "$PORT"
     run_here "$program" open "$1" 127.0.0.1 "$PORT" "$n"
@@ -38,7 +39,7 @@ within() {
     read -r _ _ _ _ _ _ _ first last _ fds_first fds_last <<<"$1"
     [ "$first" -gt 0 ] || fail_with 'no resident memory is reported' "$1"
     [ $((last - first)) -le "$2" ] || fail_with "resident memory grew by more than $2 octets" "$1"
-    # One connection may be open when its end counts.
+    # One connection may still be open when an end counts its descriptors.
     [ "$fds_last" -le $((fds_first + 1)) ] || fail_with 'descriptors are left open' "$1"
 }
 

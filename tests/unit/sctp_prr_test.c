@@ -49,7 +49,7 @@ static unsigned acknowledge(bool safe)
 	return send_all();
 }
 
-/* CUBIC reduces the window to seven tenths: of ten chunks acknowledged, seven are followed. */
+/* CUBIC reduces the window to seven tenths: after ten acknowledged chunks, seven were sent. */
 static void path_reaches_the_reduced_window_without_a_pause(void **state)
 {
 	unsigned sent = 0, pause = 0;
@@ -83,7 +83,7 @@ static void many_losses_cause_no_burst(void **state)
 	assert_int_equal(acknowledge(true), 1);
 }
 
-/* What was acknowledged and not followed yet may follow, but no more than cwnd permits. */
+/* Octets that were acknowledged but not replaced yet may be sent later, up to cwnd. */
 static void chunks_that_were_permitted_may_be_sent_later(void **state)
 {
 	(void)state;
@@ -195,7 +195,10 @@ static void fill_window(void)
 	}
 }
 
-/* A SACK for the chunks from to to after the last TSN. Returns the number of chunks sent after it. */
+/*
+ * Sends a SACK with one gap block, from and to counted from the last TSN. Returns the number of
+ * chunks that are sent after it.
+ */
 static unsigned sack(uint16_t from, uint16_t to)
 {
 	uint32_t t[CAUGHT];
