@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# L1 to L3: links that lose, delay and queue packets.
+# L1 to L4: links that lose, delay and queue packets.
 #
 # L1 to L3 use a bad link: ddp-impair forwards frames between the two namespaces, with offloads off,
 # so that one drop is one packet. L1: 1 % random loss in each direction and a round trip of 20 ms;
@@ -36,7 +36,9 @@ await_iperf() {
 	run_failed iperf3 "$work/rival"
 }
 
-# share CC: runs both at once; TCP begins earlier and ends later. Sets `value` to {ours, peer}.
+# share CC: runs both at once; TCP begins earlier and ends later. Its rate is that of the seconds in
+# which ours is measured too: ours begins when TCP has its connections, and warms up for a second.
+# Sets `value` to {ours, peer}.
 share() {
 	local ours rival tcp_end
 
@@ -47,7 +49,7 @@ share() {
 	spinners="$spinners $tcp_end"
 	await_listener $tcp_end || run_failed iperf3 /dev/null || return
 	# shellcheck disable=SC2086
-	$from timeout $limit iperf3 -c "$addr" -p $port -J -C cubic -O 2 -t $((share_seconds + 2)) </dev/null >"$work/rival" 2>&1 &
+	$from timeout $limit iperf3 -c "$addr" -p $port -J -C cubic -O 1 -t $((share_seconds + 3)) </dev/null >"$work/rival" 2>&1 &
 	rival=$!
 	await_iperf $rival || return
 	if ! seconds=$share_seconds ours_over udp write --cc "$1" -s 64K; then
@@ -58,8 +60,11 @@ share() {
 	ours=$value
 	wait $rival
 	ran_with cubic "$work/rival" || run_failed "iperf3: cubic: $refused_cc; it" /dev/null || return
-	value=$(jq -c --argjson ours "$ours" '.end | { $ours, peer: { bits_per_second: .sum_received.bits_per_second,
-		cc: [.sender_tcp_congestion, .receiver_tcp_congestion] } }' "$work/rival")
+	value=$(jq -c --argjson ours "$ours" --argjson n "$share_seconds" '
+		([.intervals[].sum | select(.omitted | not)] | .[:$n]) as $both
+		| { $ours, peer: {
+			bits_per_second: (($both | map(.bytes) | add) * 8 / ($both | map(.seconds) | add)),
+			cc: [.end.sender_tcp_congestion, .end.receiver_tcp_congestion] } }' "$work/rival")
 }
 
 # sharing ID CC
@@ -250,7 +255,7 @@ sharing_seconds() {
 }
 
 losses() {
-	local id why share_seconds seconds=$seconds
+	local id why share_seconds whole_seconds=$seconds seconds=$seconds
 
 	share_seconds=$(sharing_seconds)
 	seconds=$(lossy_seconds)
