@@ -201,9 +201,9 @@ struct outq {
 	/* Chunks below it may be out of sending order: one was retransmitted or reneged. */
 	uint64_t resent_end;
 	uint64_t rack_at, tlp_at; /* timers */
-	uint8_t probes;      /* tail-loss probes since a chunk that was sent once was acknowledged */
-	bool tlp_out;        /* a tail-loss probe was sent, and nothing was acknowledged since */
-	uint64_t tlp_seq;    /* the chunk that the probe repeats */
+	uint8_t probes;   /* tail-loss probes since a chunk that was sent once was acknowledged */
+	bool tlp_out;     /* a tail-loss probe was sent, and nothing was acknowledged since */
+	uint64_t tlp_seq; /* the chunk that the probe repeats */
 	uint64_t persist_at; /* when to send a zero window probe */
 	bool probe_window;   /* one chunk may be sent although the window is closed */
 	/* The peer has dropped a probe and opened its window: the probe is repeated without T3. */

@@ -323,7 +323,8 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
 	to->rtx_pass = true; /* E3: one packet at once */
 	leave_recovery(a);
 	q->undo_left = 0;
-	q->tlp_out = false; /* RFC 8985 7.1: the answer to a chunk sent now does not answer a probe */
+	/* RFC 8985 7.1: the answer to what is sent from now on is no answer to a probe. */
+	q->tlp_out = false;
 	q->tlp_at = q->rack_at = IW_TIME_NEVER;
 	iw_sctp_pmtu_timed_out(p, now);
 }
