@@ -320,7 +320,7 @@ void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq, const char *reason
 	if (p->model && reason)
 		p->model->lost += chunk_octets(chunk_at(q, seq)->len);
 	leave_flight(a, chunk_at(q, seq));
-	/* RFC 9937: in a recovery only acknowledgements permit more, not the smaller flight. */
+	/* RFC 9937: a loss alone permits nothing; the next acknowledgement does. */
 	p->prr.window -= IW_MIN(p->prr.window, chunk_octets(chunk_at(q, seq)->len));
 	*state_at(q, seq) = CHUNK_LOST;
 	q->nlost++;

@@ -7,7 +7,7 @@
 
 # cost ID: the approximate seconds that a figure takes, including starts and ends of programs
 cost() {
-	local seconds=${whole_seconds:-$seconds} # in losses, one of its own
+	local seconds=${whole_seconds:-$seconds} # losses() has its own `seconds`
 	local run=$((seconds + 2))
 
 	case $1 in
