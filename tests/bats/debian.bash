@@ -32,7 +32,7 @@ bare_debian() {
     key=$({ echo "$*" && debian_suite && cat "${BASH_SOURCE[0]}"; } | cksum | cut -d ' ' -f 1)
     BARE_DEBIAN=$cache/tree-$key.tar
     exec {lock}>"$cache/lock"
-    flock -w 300 "$lock"
+    flock -w 1000 "$lock"
     find "$cache" -name 'tree-*' -mtime +14 -delete
     [ -e "$BARE_DEBIAN" ] || make_bare_debian "$@"
     exec {lock}>&-
@@ -42,7 +42,7 @@ make_bare_debian() {
     local log=$BATS_TEST_TMPDIR/mmdebstrap.log file=$BARE_DEBIAN.new
 
     # shellcheck disable=SC2016
-    apt_sources | timeout 240 mmdebstrap --quiet --variant=apt --mode=root --format=tar ${1:+--include="$1"} --skip=cleanup/apt \
+    apt_sources | timeout 900 mmdebstrap --quiet --variant=apt --mode=root --format=tar ${1:+--include="$1"} --skip=cleanup/apt \
         ${2:+--customize-hook="chroot \"\$1\" apt-get -qq -y --no-install-recommends --download-only install $2"} \
         "$(debian_suite)" "$file" - >"$log" 2>&1 3>&- || fail_with "mmdebstrap: $(tail -n 5 "$log")"
     mv "$file" "$BARE_DEBIAN"

@@ -5,7 +5,7 @@
 # ordinary user and then as root. And the report of the README's second command to an ordinary user,
 # with a few test files.
 
-# bats file_tags=beside,all,plain
+# bats file_tags=compiles,all,plain
 
 load helpers
 
@@ -37,7 +37,7 @@ demo() {
     local rc=0
 
     # shellcheck disable=SC2016,SC2086
-    timeout -k 5 600 $2 env -u MAKEFLAGS -u MAKELEVEL -u BUILD -C "$TREE/top" TMPDIR="$TREE/tmp" HOME="$TREE/tmp" DEMO_SIZE=4M LTO= \
+    timeout -k 5 1500 $2 env -u MAKEFLAGS -u MAKELEVEL -u BUILD -C "$TREE/top" TMPDIR="$TREE/tmp" HOME="$TREE/tmp" DEMO_SIZE=4M LTO= \
         setsid --wait sh -c 'echo $$ >"$TMPDIR/session"; exec scripts/demo' >"$TREE/$1.log" 2>&1 </dev/null 3>&- || rc=$?
     echo $rc >"$TREE/$1.status"
 }
@@ -90,7 +90,7 @@ left_nothing() {
     local ended
 
     # shellcheck disable=SC2086
-    run_here $ORDINARY env -i -C "$TREE/top" PATH="/usr/local/bin:/usr/bin:/bin" HOME="$TREE/tmp" TMPDIR="$TREE/tmp" \
+    IW_TIMEOUT=300 run_here $ORDINARY env -i -C "$TREE/top" PATH="/usr/local/bin:/usr/bin:/bin" HOME="$TREE/tmp" TMPDIR="$TREE/tmp" \
         IW_BUILD="$TREE/top/build" \
         bats --tap tests/bats/confine.bats tests/bats/ddp-examples.bats tests/bats/tshark.bats tests/interop/usrsctp.bats
     assert_status 0

@@ -429,7 +429,7 @@ kernel_sent() {
 # between COMMAND: runs COMMAND in a namespace with two veth interfaces, a0 (MTU 1400, up) and b0
 # (down), and prints their state afterwards
 between() {
-    IW_TIMEOUT=60 run_here unshare -n bash -c "ip link add a0 mtu 1400 type veth peer name b0 && ip link set a0 up
+    IW_TIMEOUT=150 run_here unshare -n bash -c "ip link add a0 mtu 1400 type veth peer name b0 && ip link set a0 up
         $1; echo \"status \$?\"; ip -o link show a0; ip -o link show b0"
 }
 
@@ -442,8 +442,8 @@ between() {
     grep -qE 'a0@b0: <.*[,<]UP[,>].* mtu 1400 ' <<<"$output" || fail_with 'a0 did not come back'
     grep -qE 'b0@a0: .* mtu 1500 .* state DOWN' <<<"$output" || fail_with 'b0 did not come back'
 
-    # As a terminal does it: one signal to the whole group.
-    between 'setsid ddp-bench xdp -q --between a0,b0 & sleep 1.5; kill -INT -- -$!; wait $!'
+    # As a terminal does it: one signal to the whole group, after it has taken the interfaces.
+    between 'setsid ddp-bench xdp -q --between a0,b0 & while ip link show b0 >shown 2>&1; do sleep 0.1; done; kill -INT -- -$!; wait $!'
     assert_output_has 'status 4'
     grep -qE 'a0@b0: <.*[,<]UP[,>].* mtu 1400 ' <<<"$output" || fail_with 'interrupted: a0 did not come back'
 
