@@ -200,6 +200,8 @@ struct outq {
 	uint64_t undo_until;         /* the time from which nothing is undone */
 	/* Chunks below it may be out of sending order: one was retransmitted or reneged. */
 	uint64_t resent_end;
+	/* Chunks from here on were sent once, in the order of their seqs. */
+	uint64_t once_from;
 	uint64_t rack_at, tlp_at; /* timers */
 	uint8_t probes;   /* tail-loss probes since a chunk that was sent once was acknowledged */
 	bool tlp_out;     /* a tail-loss probe was sent, and nothing was acknowledged since */
@@ -636,6 +638,8 @@ void iw_sctp_report_room(struct iw_sctp_assoc *a);
 void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq, const char *reason);
 /* Returns the first chunk that is LOST. There must be one. */
 uint64_t iw_sctp_first_lost(struct outq *q);
+/* Returns the first seq that is at least from and below end, and is not GAPPED; else end. */
+uint64_t iw_sctp_skip_gapped(const struct outq *q, uint64_t from, uint64_t end);
 /* The peer has the chunk: removes it from the counts of its state, FLIGHT or LOST. */
 void iw_sctp_leave(struct iw_sctp_assoc *a, uint64_t seq);
 /* Returns iw_sctp_max_message as if every path MTU were proven: such messages are accepted too. */

@@ -151,6 +151,7 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 {
 	struct outq *q = &a->out;
 	unsigned hit = 0, again = 0; /* bits of paths */
+	uint64_t newest = 0;         /* when an acknowledged chunk was sent last */
 
 	q->rack_at = IW_TIME_NEVER;
 	/*
@@ -159,7 +160,9 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 	 */
 	if (q->gap_end == q->una && q->una >= q->resent_end)
 		return;
-	for (uint64_t seq = q->una; seq < q->next; seq++) {
+	for (unsigned i = 0; i < a->npaths; i++)
+		newest = IW_MAX(newest, a->paths[i].rack_sent);
+	for (uint64_t seq = q->una; (seq = iw_sctp_skip_gapped(q, seq, q->next)) < q->next; seq++) {
 		struct out_chunk *c;
 		struct path *p;
 		uint64_t at;
@@ -167,6 +170,8 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 		if (STATE_OF(*state_at(q, seq)) != CHUNK_FLIGHT)
 			continue;
 		c = chunk_at(q, seq);
+		if (seq >= q->once_from && c->sent_at > newest)
+			break;
 		p = &a->paths[c->path];
 		if (!sent_before(c, seq, p))
 			continue;

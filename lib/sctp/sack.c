@@ -130,11 +130,9 @@ static bool take_gaps(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s, str
 			return false;
 		}
 		taken_back(a, done, from);
-		for (uint64_t seq = from; seq < to; seq++) {
-			if (STATE_OF(*state_at(q, seq)) == CHUNK_GAPPED)
-				continue;
-			newly(a, seq, t);
-			*state_at(q, seq) = CHUNK_GAPPED;
+		while ((from = iw_sctp_skip_gapped(q, from, to)) < to) {
+			newly(a, from, t);
+			*state_at(q, from) = CHUNK_GAPPED;
 		}
 		done = to;
 	}
@@ -154,7 +152,7 @@ static unsigned count_misses(struct iw_sctp_assoc *a, const struct acked *t)
 	/* RFC 8985 6.2, step 4: where packets overtake each other, only the time shows a loss. */
 	if (q->reordered)
 		return 0;
-	for (uint64_t seq = q->una; seq < end; seq++) {
+	for (uint64_t seq = q->una; (seq = iw_sctp_skip_gapped(q, seq, end)) < end; seq++) {
 		uint8_t *state = state_at(q, seq);
 		struct out_chunk *c;
 

@@ -49,6 +49,11 @@ static inline uint32_t iw_get_le32(const uint8_t *p)
 	return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
 }
 
+static inline uint64_t iw_get_le64(const uint8_t *p)
+{
+	return (uint64_t)iw_get_le32(p + 4) << 32 | iw_get_le32(p);
+}
+
 static inline void iw_put_be16(uint8_t *p, uint16_t v)
 {
 	p[0] = (uint8_t)(v >> 8);

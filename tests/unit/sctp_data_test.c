@@ -1484,6 +1484,51 @@ static void only_chunks_sent_before_count_as_lost(void **state)
 	hand_close(&h);
 }
 
+/* RFC 8985 6.2: a chunk that was sent again, and later than others, does not hide their loss. */
+static void a_loss_above_a_retransmission_is_found(void **state)
+{
+	uint32_t t[8], first;
+
+	(void)state;
+	open_wide();
+	for (int n = 0; n < 6; n++)
+		assert_int_equal(send_octets(h.n.b.a, 1000), 0);
+	net_run(&h.n, h.n.now + IW_MSEC(5));
+	assert_int_equal(tsns(t, 8), 6);
+	first = t[0];
+	acknowledge(first - 1, 1 << 20, (const uint16_t[]){ 2, 3 }, 1);
+	net_run(&h.n, h.n.now + IW_MSEC(7));
+	assert_int_equal(tsns(t, 8), 1);
+	assert_int_equal(t[0], first);
+	acknowledge(first - 1, 1 << 20, (const uint16_t[]){ 2, 4, 6, 6 }, 2);
+	net_run(&h.n, h.n.now + IW_MSEC(4)); /* before any tail-loss probe */
+	assert_int_equal(tsns(t, 8), 1);
+	assert_int_equal(t[0], first + 4);
+	hand_close(&h);
+}
+
+static void gapped_chunks_are_skipped(void **state)
+{
+	uint8_t states[32];
+	struct outq q = { .state = states, .size = sizeof(states) };
+	uint32_t jitter = 1;
+
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		for (size_t i = 0; i < sizeof(states); i++)
+			states[i] = iw_next_jitter(&jitter) >> 28 ? CHUNK_GAPPED
+								  : CHUNK_FLIGHT | 2 << 2;
+		for (uint64_t from = 20; from <= 52; from++)
+			for (uint64_t end = from; end <= 52; end++) {
+				uint64_t seq = from;
+
+				while (seq < end && STATE_OF(*state_at(&q, seq)) == CHUNK_GAPPED)
+					seq++;
+				assert_int_equal(iw_sctp_skip_gapped(&q, from, end), seq);
+			}
+	}
+}
+
 /* RFC 8985 7.3: after a tail-loss probe, no second one is sent before something is acknowledged. */
 static void one_tail_loss_probe_is_sent_for_a_tail(void **state)
 {
@@ -2692,6 +2737,8 @@ int main(void)
 		cmocka_unit_test(the_window_of_an_idle_path_is_halved),
 		cmocka_unit_test(a_path_with_data_in_flight_is_not_idle),
 		cmocka_unit_test(only_chunks_sent_before_count_as_lost),
+		cmocka_unit_test(a_loss_above_a_retransmission_is_found),
+		cmocka_unit_test(gapped_chunks_are_skipped),
 		cmocka_unit_test(one_tail_loss_probe_is_sent_for_a_tail),
 		cmocka_unit_test(a_tail_loss_probe_that_repaired_a_loss_halves_the_window),
 		cmocka_unit_test(a_tail_loss_probe_that_was_not_sent_yet_repairs_nothing),
