@@ -165,6 +165,27 @@ static void undone_reduction_restores_the_window(void **state)
 	assert_int_equal(iw_sctp_window(&path[0]), FLIGHT * CHUNK);
 }
 
+/* Path 0 times out in its recovery, and then path 1 alone loses a chunk: cwnd limits path 0. */
+static void timeout_ends_the_limit_of_every_path(void **state)
+{
+	struct out_chunk ring[1] = { { .len = 1000, .sends = 1 } };
+	uint8_t states[1] = { CHUNK_FLIGHT };
+
+	(void)state;
+	lose_one(&iw_sctp_cc_cubic);
+	s.cfg.times = (struct iw_sctp_times){ .path_max_retrans = 5, .assoc_max_retrans = 10 };
+	a.peer_rwnd = 1 << 20;
+	a.out.ring = ring;
+	a.out.state = states;
+	a.out.size = a.out.next = a.out.end = 1;
+	path[0].nflight = 1;
+	assert_int_not_equal(iw_sctp_window(&path[0]), path[0].cc.cwnd);
+	iw_sctp_t3(&a, &path[0], IW_SEC(2));
+	iw_sctp_begin_recovery(&a, 1 << 1, IW_SEC(3));
+	assert_int_equal(iw_sctp_window(&path[0]), path[0].cc.cwnd);
+	assert_int_not_equal(iw_sctp_window(&path[1]), path[1].cc.cwnd);
+}
+
 /* --- with an endpoint ------------------------------------------------------------------------- */
 
 static struct hand h;
@@ -305,6 +326,7 @@ int main(void)
 		cmocka_unit_test(sack_without_news_permits_nothing),
 		cmocka_unit_test(cwnd_limits_everything_else),
 		cmocka_unit_test(undone_reduction_restores_the_window),
+		cmocka_unit_test(timeout_ends_the_limit_of_every_path),
 		cmocka_unit_test(one_packet_may_always_be_in_flight),
 		cmocka_unit_test(repeated_acknowledgements_do_not_enlarge_the_window),
 		cmocka_unit_test(window_of_an_endpoint_shrinks_without_a_pause),
