@@ -214,7 +214,7 @@ void iw_port_user_timeout(struct iw_port *p, uint64_t now)
 {
 	struct user_port *u = port_of(p);
 
-	u->now = now;
+	u->now = now = IW_MAX(now, u->now);
 	if (u->pkt->ops->timeout)
 		u->pkt->ops->timeout(u->pkt, now);
 	/* A carrier with encryption reports a session that has ended, without a received packet. */

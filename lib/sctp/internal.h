@@ -147,17 +147,18 @@ enum chunk_state {
  */
 #define SHORT_LEN 512
 
+/* First what each SACK reads of the chunks that it acknowledges. */
 struct out_chunk {
-	uint64_t cookie;
 	uint64_t sent_at; /* time of the last transmission */
-	struct iw_vec vec[IW_SCTP_SEND_VECS];
-	uint8_t *copy; /* a buffer of one of the endpoint's pools, or NULL */
+	uint8_t *copy;    /* a buffer of one of the endpoint's pools, or NULL */
+	uint64_t cookie;
 	uint32_t ppid;
 	uint16_t stream, len; /* len: all user data */
 	uint16_t sends;       /* number of transmissions; saturates */
 	uint8_t path;         /* of the last transmission; after T3, of the next one */
 	uint8_t hdr_len;
 	bool sack_now, in_place;
+	struct iw_vec vec[IW_SCTP_SEND_VECS];
 	uint8_t hdr[IW_SCTP_SEND_HDR_MAX];
 };
 
@@ -200,8 +201,6 @@ struct outq {
 	uint64_t undo_until;         /* the time from which nothing is undone */
 	/* Chunks below it may be out of sending order: one was retransmitted or reneged. */
 	uint64_t resent_end;
-	/* Chunks from here on were sent once, in the order of their seqs. */
-	uint64_t once_from;
 	uint64_t rack_at, tlp_at; /* timers */
 	uint8_t probes;   /* tail-loss probes since a chunk that was sent once was acknowledged */
 	bool tlp_out;     /* a tail-loss probe was sent, and nothing was acknowledged since */
@@ -638,7 +637,7 @@ void iw_sctp_report_room(struct iw_sctp_assoc *a);
 void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq, const char *reason);
 /* Returns the first chunk that is LOST. There must be one. */
 uint64_t iw_sctp_first_lost(struct outq *q);
-/* Returns the first seq that is at least from and below end, and is not GAPPED; else end. */
+/* Returns the first seq in [from, end) whose chunk is not GAPPED; end if there is none. */
 uint64_t iw_sctp_skip_gapped(const struct outq *q, uint64_t from, uint64_t end);
 /* The peer has the chunk: removes it from the counts of its state, FLIGHT or LOST. */
 void iw_sctp_leave(struct iw_sctp_assoc *a, uint64_t seq);

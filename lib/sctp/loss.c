@@ -151,7 +151,7 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 {
 	struct outq *q = &a->out;
 	unsigned hit = 0, again = 0; /* bits of paths */
-	uint64_t newest = 0;         /* when an acknowledged chunk was sent last */
+	uint64_t newest = 0;         /* the largest rack_sent of all paths */
 
 	q->rack_at = IW_TIME_NEVER;
 	/*
@@ -170,7 +170,8 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 		if (STATE_OF(*state_at(q, seq)) != CHUNK_FLIGHT)
 			continue;
 		c = chunk_at(q, seq);
-		if (seq >= q->once_from && c->sent_at > newest)
+		/* Chunks are sent for the first time in the order of seqs: the rest was sent later. */
+		if (c->sends == 1 && c->sent_at > newest)
 			break;
 		p = &a->paths[c->path];
 		if (!sent_before(c, seq, p))

@@ -331,7 +331,6 @@ static void sent(struct iw_sctp_assoc *a, struct path *p, uint64_t seq, uint64_t
 	if (again) {
 		q->nlost--;
 		q->resent_end = q->next;
-		q->once_from = IW_MAX(q->once_from, seq + 1);
 		iw_sctp_note_resent(q, seq);
 		a->count.resent++;
 	} else {

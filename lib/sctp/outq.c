@@ -335,8 +335,9 @@ uint64_t iw_sctp_first_lost(struct outq *q)
 }
 
 /*
- * Each SACK of a recovery is compared with all chunks in flight, and most of them are GAPPED: reads
- * the states of eight at once. A chunk that is GAPPED has no miss indications.
+ * In a recovery each SACK causes several passes over the chunks in flight, and most of these are
+ * GAPPED. So this reads eight states at a time. The state octet of a GAPPED chunk has no miss
+ * indications.
  */
 uint64_t iw_sctp_skip_gapped(const struct outq *q, uint64_t from, uint64_t end)
 {

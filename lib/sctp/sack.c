@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Processes SACKs (RFC 9260 6.2.1, 7.2.4): which chunks have arrived, which are missing, and the
- * peer's window. One pass over the states, from the oldest chunk to the highest gap block. A SACK
- * for a chunk that was never sent ends the association.
+ * peer's window. Each SACK causes a few passes over the states, from the oldest chunk to the highest
+ * gap block. A SACK for a chunk that was never sent ends the association.
  */
 #include "sctp/internal.h"
 
@@ -132,7 +132,7 @@ static bool take_gaps(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s, str
 		taken_back(a, done, from);
 		while ((from = iw_sctp_skip_gapped(q, from, to)) < to) {
 			newly(a, from, t);
-			*state_at(q, from) = CHUNK_GAPPED;
+			*state_at(q, from++) = CHUNK_GAPPED;
 		}
 		done = to;
 	}

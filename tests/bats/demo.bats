@@ -11,7 +11,7 @@ load helpers
 
 readonly NOBODY=65534
 
-# The first run builds, which may take longer than the time limit of a test.
+# The first run builds.
 setup_file() {
     export TREE ORDINARY=''
 

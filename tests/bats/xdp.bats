@@ -442,8 +442,8 @@ between() {
     grep -qE 'a0@b0: <.*[,<]UP[,>].* mtu 1400 ' <<<"$output" || fail_with 'a0 did not come back'
     grep -qE 'b0@a0: .* mtu 1500 .* state DOWN' <<<"$output" || fail_with 'b0 did not come back'
 
-    # As a terminal does it: one signal to the whole group, after it has taken the interfaces.
-    between 'setsid ddp-bench xdp -q --between a0,b0 & while ip link show b0 >shown 2>&1; do sleep 0.1; done; kill -INT -- -$!; wait $!'
+    # Like Ctrl-C: one signal to the process group, after ddp-bench has moved b0 away.
+    between 'setsid ddp-bench xdp -q --between a0,b0 & while kill -0 $! && ip link show b0 >shown 2>&1; do sleep 0.1; done; kill -INT -- -$!; wait $!'
     assert_output_has 'status 4'
     grep -qE 'a0@b0: <.*[,<]UP[,>].* mtu 1400 ' <<<"$output" || fail_with 'interrupted: a0 did not come back'
 

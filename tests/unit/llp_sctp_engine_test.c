@@ -13,7 +13,7 @@ struct fake {
 	uint32_t tsn;  /* the next one */
 	bool single;   /* each run is one packet */
 	bool slow;     /* each run after the first is one packet, and takes 15 us to arrive */
-	uint64_t now;  /* what the clock says */
+	uint64_t now;  /* the time that iw_os_now returns */
 	uint8_t data[45 * 64];
 };
 
@@ -23,12 +23,17 @@ static struct user_assoc x;
 static struct fake fake;
 
 /*
- * The clock of the port, in place of the one in lib/os, so that a slow machine does not change how
- * long it waits. Each reading takes 100 ns.
+ * Replaces the clocks of lib/os, so that the port's waits do not depend on the machine. Each call
+ * advances the time by 1 ns.
  */
 uint64_t iw_os_now(void)
 {
-	return fake.now += 100;
+	return ++fake.now;
+}
+
+uint64_t iw_os_wall(void)
+{
+	return iw_os_now();
 }
 
 /* Writes one packet with the next DATA chunk to dst, and returns its length. */
@@ -186,7 +191,26 @@ static void slow_packets_do_not_hold_a_turn(void **state)
 	open_port();
 	fake.runs = 1000;
 	fake.slow = true;
-	assert_int_equal(turn(), 45 + 14); /* 14 * 15 us is the first time beyond 200 us */
+	assert_int_equal(turn(), 45 + 14); /* the 14th, after 210 us, is the first after 200 us */
+	close_port();
+}
+
+/* The time of the engine never goes back, although the loop read its clock before the wait. */
+static void timers_do_not_set_the_time_back(void **state)
+{
+	uint64_t begun;
+
+	(void)state;
+	open_port();
+	begun = fake.now;
+	fake.runs = 2;
+	fake.slow = true;
+	(void)turn();
+	assert_true(u.now > begun + 15000);
+	iw_port_user_timeout(&u.port, begun);
+	assert_true(u.now > begun + 15000);
+	(void)turn();
+	assert_true(u.now > begun + 15000);
 	close_port();
 }
 
@@ -228,6 +252,7 @@ int main(void)
 		cmocka_unit_test(a_sack_for_a_filled_gap_does_not_wait),
 		cmocka_unit_test(a_sack_for_a_duplicate_does_not_wait),
 		cmocka_unit_test(slow_packets_do_not_hold_a_turn),
+		cmocka_unit_test(timers_do_not_set_the_time_back),
 		cmocka_unit_test(a_single_packet_does_not_wait),
 		cmocka_unit_test(an_unsuccessful_wait_makes_the_next_ones_rare),
 	};

@@ -1484,7 +1484,7 @@ static void only_chunks_sent_before_count_as_lost(void **state)
 	hand_close(&h);
 }
 
-/* RFC 8985 6.2: a chunk that was sent again, and later than others, does not hide their loss. */
+/* RFC 8985 6.2: a retransmitted chunk does not hide the loss of later ones that were sent earlier. */
 static void a_loss_above_a_retransmission_is_found(void **state)
 {
 	uint32_t t[8], first;

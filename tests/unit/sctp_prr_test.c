@@ -186,6 +186,27 @@ static void timeout_ends_the_limit_of_every_path(void **state)
 	assert_int_not_equal(iw_sctp_window(&path[1]), path[1].cc.cwnd);
 }
 
+/* RFC 8985 6.2: chunks of each path are compared with the acknowledged ones of that path. */
+static void loss_on_another_path_is_found(void **state)
+{
+	struct out_chunk ring[2] = {
+		{ .path = 1, .len = 1000, .sends = 1, .sent_at = IW_SEC(1) },
+		{ .path = 1, .len = 1000, .sends = 1, .sent_at = IW_SEC(1) },
+	};
+	uint8_t states[2] = { CHUNK_FLIGHT, CHUNK_GAPPED };
+
+	(void)state;
+	lose_one(&iw_sctp_cc_cubic);
+	a.out.ring = ring;
+	a.out.state = states;
+	a.out.size = a.out.next = a.out.end = a.out.gap_end = 2;
+	path[1].nflight = 1;
+	path[1].rack_seq = 1;
+	path[1].rack_sent = IW_SEC(1);
+	iw_sctp_find_lost(&a, IW_SEC(2));
+	assert_int_equal(states[0], CHUNK_LOST);
+}
+
 /* --- with an endpoint ------------------------------------------------------------------------- */
 
 static struct hand h;
@@ -327,6 +348,7 @@ int main(void)
 		cmocka_unit_test(cwnd_limits_everything_else),
 		cmocka_unit_test(undone_reduction_restores_the_window),
 		cmocka_unit_test(timeout_ends_the_limit_of_every_path),
+		cmocka_unit_test(loss_on_another_path_is_found),
 		cmocka_unit_test(one_packet_may_always_be_in_flight),
 		cmocka_unit_test(repeated_acknowledgements_do_not_enlarge_the_window),
 		cmocka_unit_test(window_of_an_endpoint_shrinks_without_a_pause),
