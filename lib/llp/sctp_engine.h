@@ -71,6 +71,15 @@ static inline struct user_port *port_of(struct iw_port *p)
 	return iw_container_of(p, struct user_port, port);
 }
 
+/*
+ * Sets the time of the port, and returns it: now, or a later time that more_input() has read since
+ * the caller read its clock. The engine's time never goes back.
+ */
+static inline uint64_t advance(struct user_port *u, uint64_t now)
+{
+	return u->now = IW_MAX(now, u->now);
+}
+
 static inline struct user_assoc *assoc_of(struct iw_assoc *a)
 {
 	return iw_container_of(a, struct user_assoc, assoc);

@@ -48,7 +48,7 @@ void iw_port_take_errors(struct user_port *u, uint64_t now)
  */
 static int begin_batch(struct user_port *u, int n, uint64_t now)
 {
-	u->now = now = IW_MAX(now, u->now);
+	now = advance(u, now);
 	u->nrx = IW_MAX(n, 0);
 	u->irx = 0;
 	u->at = 0;

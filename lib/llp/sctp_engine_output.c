@@ -174,8 +174,7 @@ int iw_port_user_output(struct iw_port *p, uint64_t now)
 {
 	struct user_port *u = port_of(p);
 
-	/* more_input() may have read the clock after the caller did. */
-	u->now = now = IW_MAX(now, u->now);
+	now = advance(u, now);
 	u->packets = 0;
 	u->more_until = 0;
 	if (u->pkt->ops->room)
@@ -214,7 +213,7 @@ void iw_port_user_timeout(struct iw_port *p, uint64_t now)
 {
 	struct user_port *u = port_of(p);
 
-	u->now = now = IW_MAX(now, u->now);
+	now = advance(u, now);
 	if (u->pkt->ops->timeout)
 		u->pkt->ops->timeout(u->pkt, now);
 	/* A carrier with encryption reports a session that has ended, without a received packet. */

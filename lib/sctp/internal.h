@@ -147,7 +147,7 @@ enum chunk_state {
  */
 #define SHORT_LEN 512
 
-/* First what each SACK reads of the chunks that it acknowledges. */
+/* Begins with the fields that SACKs read, so that they touch fewer cache lines. */
 struct out_chunk {
 	uint64_t sent_at; /* time of the last transmission */
 	uint8_t *copy;    /* a buffer of one of the endpoint's pools, or NULL */
@@ -637,7 +637,7 @@ void iw_sctp_report_room(struct iw_sctp_assoc *a);
 void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq, const char *reason);
 /* Returns the first chunk that is LOST. There must be one. */
 uint64_t iw_sctp_first_lost(struct outq *q);
-/* Returns the first seq in [from, end) whose chunk is not GAPPED; end if there is none. */
+/* Returns the first seq in [from, end) whose chunk is not GAPPED; end if all are GAPPED. */
 uint64_t iw_sctp_skip_gapped(const struct outq *q, uint64_t from, uint64_t end);
 /* The peer has the chunk: removes it from the counts of its state, FLIGHT or LOST. */
 void iw_sctp_leave(struct iw_sctp_assoc *a, uint64_t seq);
