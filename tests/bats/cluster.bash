@@ -120,11 +120,18 @@ CONF
 }
 
 # All nodes answer, and no job is left on them. srun refuses to start (--immediate) if a job that has
-# ended is still completing.
+# ended is still completing. A node that sinfo calls idle may not accept a job yet, so a job on all
+# nodes comes first.
 cluster_idle() {
-    wait_until 60 cluster_is_idle || fail_with 'a node of Slurm is not idle' "$(inside ctl timeout 5 sinfo -N -l 2>&1
-        inside ctl timeout 5 squeue -l 2>&1
-        tail -n 20 "$CLUSTER"/slurm*.log)"
+    if ! wait_until 60 cluster_accepts || ! wait_until 60 cluster_is_idle; then
+        fail_with 'a node of Slurm is not idle' "$(inside ctl timeout 5 sinfo -N -l 2>&1
+            inside ctl timeout 5 squeue -l 2>&1
+            tail -n 20 "$CLUSTER"/slurm*.log)"
+    fi
+}
+
+cluster_accepts() {
+    inside ctl timeout 10 srun --mpi=none -N 4 --immediate=5 true >/dev/null 2>&1
 }
 
 cluster_is_idle() {
