@@ -1,20 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The C library's heap, as an allocator for the engines. */
+/* The C library's heap, and mappings for large memory, as an allocator for the engines. */
 #include "os/os.h"
 
 #include <stdlib.h>
 
+/* The size from which memory is worth a mapping of its own. AddressSanitizer checks only the heap. */
+#ifdef __SANITIZE_ADDRESS__
+#define LARGE SIZE_MAX
+#else
+#define LARGE ((size_t)2 << 20)
+#endif
+
 static void *heap_alloc(void *ctx, size_t size)
 {
 	(void)ctx;
-	return calloc(1, size ? size : 1);
+	return size < LARGE ? calloc(1, size ? size : 1) : iw_os_map(size);
 }
 
 static void heap_free(void *ctx, void *p, size_t size)
 {
 	(void)ctx;
-	(void)size;
-	free(p);
+	if (size < LARGE)
+		free(p);
+	else
+		iw_os_unmap(p, size);
 }
 
 const struct iw_mem iw_os_heap = { heap_alloc, heap_free, NULL };

@@ -38,7 +38,19 @@ uint64_t iw_os_wall(void);
  */
 IW_MUST_CHECK int iw_os_random(void *buf, size_t len);
 
-/* The allocator of the C library's heap, for any thread. Memory from it is zeroed. */
+/*
+ * Maps len zeroed bytes, at a page's boundary. For 2 MiB and more, the kernel is asked for
+ * transparent huge pages, which it gives if they are enabled ("madvise" or "always") and free. The
+ * caller frees the memory with iw_os_unmap. NULL: len is 0, or no memory or address space.
+ */
+IW_MUST_CHECK void *iw_os_map(size_t len);
+/* Unmaps p, which is from iw_os_map(len), or NULL. */
+void iw_os_unmap(void *p, size_t len);
+
+/*
+ * The default allocator, for any thread. Memory from it is zeroed. Less than 2 MiB is from calloc(),
+ * more from iw_os_map().
+ */
 extern const struct iw_mem iw_os_heap;
 
 /*

@@ -46,9 +46,7 @@ static void map_area(struct iw_umem *u)
 		u->len = huge;
 		return;
 	}
-	u->area = mmap(NULL, u->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (u->area == MAP_FAILED)
-		u->area = NULL;
+	u->area = iw_os_map(u->len);
 }
 
 int iw_umem_new(struct iw_umem **out, const struct iw_umem_cfg *cfg, struct iw_fault *why)

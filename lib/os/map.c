@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Memory from the kernel, in huge pages if it is large. The processor keeps the addresses of some
+ * thousand pages in its TLB, and looks up page tables for all others. With pages of 4 KiB, random
+ * accesses to 64 MiB need such a look-up nearly every time; with pages of 2 MiB, seldom.
+ */
+#include "os/os.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* The size of a huge page on x86-64, and on arm64 with 4 KiB pages. */
+#define HUGE_PAGE ((size_t)2 << 20)
+
+static size_t whole_pages(size_t len)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (len + page - 1) / page * page;
+}
+
+static char *map(size_t len)
+{
+	char *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void *iw_os_map(size_t len)
+{
+	size_t lead, tail;
+	char *p;
+
+	if (len == 0 || len > SIZE_MAX - 2 * HUGE_PAGE)
+		return NULL;
+	if (len < HUGE_PAGE)
+		return map(len);
+	/* One huge page more than needed, so that the memory can begin at a huge page's boundary. */
+	len = whole_pages(len);
+	p = map(len + HUGE_PAGE);
+	if (!p)
+		return map(len);
+	lead = -(uintptr_t)p & (HUGE_PAGE - 1);
+	tail = HUGE_PAGE - lead;
+	if (lead > 0)
+		munmap(p, lead);
+	p += lead;
+	munmap(p + len, tail);
+	/* Fails on a kernel without transparent huge pages: the memory has small pages then. */
+	(void)madvise(p, len, MADV_HUGEPAGE);
+	return p;
+}
+
+void iw_os_unmap(void *p, size_t len)
+{
+	if (p)
+		munmap(p, len);
+}
