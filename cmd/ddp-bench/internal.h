@@ -1,46 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Inside ddp-bench: memory, receives and outgoing messages, for client and server. */
+/* Inside ddp-bench: receives and outgoing messages, for client and server. */
 #ifndef IW_DDP_BENCH_INTERNAL_H
 #define IW_DDP_BENCH_INTERNAL_H
 
 #include "cli/param.h"
 #include "ddp-bench/bench.h"
 
+#include "ddp-bench/memory.h"
 #include "ddp-bench/msg.h"
 #include "util/num.h"
 #include "util/text.h"
-
-/* Memory of a run, in pages of its own. */
-struct memory {
-	uint8_t *base;
-	size_t len;
-	struct iw_xdp_memory *umem; /* owned: memory in a UMEM; NULL: ordinary memory */
-	bool borrowed;              /* it is a part of other memory */
-};
-/* Allocates zeroed memory of len octets (0: 1). The caller frees it with iw_bench_memory_put.
- * IW_E_NOMEM. */
-IW_MUST_CHECK int iw_bench_memory_get(struct memory *m, uint64_t len, struct iw_fault *why);
-/* The same in the UMEM of conn's interface, from which "xdp" sends without a copy. Errors: those of
- * iw_xdp_memory_new. */
-IW_MUST_CHECK int iw_bench_memory_get_umem(struct memory *m, const struct iw_cli_param *conn,
-					   uint64_t len, struct iw_fault *why);
-/*
- * Writes all octets, so that no page is touched for the first time within the window: with the
- * pattern of *seed, or zeros if seed is NULL. IW_E_CANCELED: a signal asked the process to stop.
- */
-IW_MUST_CHECK int iw_bench_memory_fill(struct memory *m, const uint64_t *seed,
-				       struct iw_fault *why);
-/* Returns the octets of physical memory of this machine; UINT64_MAX: not known. */
-uint64_t iw_bench_memory_of_machine(void);
-/* Sets *m to len octets of *all, beginning at offset `at`. Valid as long as *all is. */
-void iw_bench_memory_part(struct memory *m, const struct memory *all, uint64_t at, uint64_t len);
-/* Frees the memory, unless it is borrowed, and sets *m to zero. */
-void iw_bench_memory_put(struct memory *m);
-/*
- * Returns the octets that an end needs for depth operations of size octets; UINT64_MAX: one of them
- * is above its limit.
- */
-uint64_t iw_bench_memory_need(uint64_t size, uint64_t depth);
 
 /*
  * Ids of work requests. Data: the number of the operation. Messages: WR_MSG, the slot of the
@@ -87,7 +56,8 @@ void iw_bench_inbox_shape(struct inbox *in, bool server, enum iw_bench_mode mode
 			  uint32_t depth);
 /* Allocates the memory and posts all receives. Frees nothing after an error. IW_E_NOMEM; others: of
  * iw_post_recv(). */
-IW_MUST_CHECK int iw_bench_inbox_open(struct inbox *in, struct iw_qp *qp, struct iw_fault *why);
+IW_MUST_CHECK int iw_bench_inbox_open(struct inbox *in, struct iw_bench_blocks *from,
+				      struct iw_qp *qp, struct iw_fault *why);
 static inline IW_MUST_CHECK int inbox_post(const struct inbox *in, struct iw_qp *qp, uint64_t i)
 {
 	return iw_post_recv(qp, i, inbox_at(in, i), in->cap, NULL);

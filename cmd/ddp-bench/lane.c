@@ -352,7 +352,7 @@ static int make_memory(struct lane *l, struct iw_fault *why)
 		iw_bench_memory_part(&l->data, &l->client->umem,
 				     need * (uint64_t)(l - l->client->lanes), need);
 	else
-		err = iw_bench_memory_get(&l->data, need, why);
+		err = iw_bench_memory_get(&l->data, &l->client->blocks, need, why);
 	if (!err)
 		err = iw_bench_memory_fill(&l->data, cfg->mode == IW_BENCH_READ ? NULL : &seed,
 					   why);
@@ -393,7 +393,7 @@ int iw_bench_lane_open(struct lane *l, struct iw_fault *why)
 	qp.rq_depth = l->inbox.n;
 	err = iw_qp_new(&l->qp, c->pd, &qp, why);
 	if (!err)
-		err = iw_bench_inbox_open(&l->inbox, l->qp, why);
+		err = iw_bench_inbox_open(&l->inbox, &c->blocks, l->qp, why);
 	return err ? err : make_sink(l, why);
 }
 

@@ -79,6 +79,7 @@ struct iw_bench_server {
 	struct iw_list sessions;
 	uint32_t nsessions;
 	uint64_t memory; /* in use */
+	struct iw_bench_blocks blocks;
 	uint64_t now;
 	unsigned unclocked; /* turns since the clock was read */
 	bool served;        /* once: the client has left */
@@ -255,7 +256,7 @@ static int make_queues(struct session *k, struct iw_fault *why)
 	k->holds = calloc(k->inbox.n, sizeof(*k->holds));
 	if (!k->holds)
 		return iw_fail(why, IW_E_NOMEM, "out of memory");
-	return iw_bench_inbox_open(&k->inbox, k->qp, why);
+	return iw_bench_inbox_open(&k->inbox, &s->blocks, k->qp, why);
 }
 
 static void turn_away(struct iw_conn_req *req, const struct iw_fault *why)
@@ -313,7 +314,8 @@ static int prepare_memory(struct session *k, struct iw_bench_msg *ready, struct 
 
 	if (k->mode != IW_BENCH_WRITE && k->mode != IW_BENCH_READ)
 		return 0;
-	err = iw_bench_memory_get(&k->data, iw_bench_memory_need(k->size, k->depth), why);
+	err = iw_bench_memory_get(&k->data, &k->server->blocks,
+				  iw_bench_memory_need(k->size, k->depth), why);
 	if (!err)
 		err = iw_bench_memory_fill(&k->data, k->mode == IW_BENCH_READ ? &k->seed : NULL,
 					   why);
