@@ -44,9 +44,10 @@ box() {
     bare_debian ''
     box from scratch
     base=$output
-    IW_TIMEOUT=60 box add -q "$base" "$BARE_DEBIAN" /
-    IW_TIMEOUT=60 box commit -q --rm "$base" docker.io/library/debian:bookworm-slim
-    IW_TIMEOUT=60 run_here "$IW_TOP/scripts/dist" "$WORK/dist"
+    # Each step copies some hundred MiB, and waits for the disk.
+    IW_TIMEOUT=600 box add -q "$base" "$BARE_DEBIAN" /
+    IW_TIMEOUT=600 box commit -q --rm "$base" docker.io/library/debian:bookworm-slim
+    IW_TIMEOUT=600 run_here "$IW_TOP/scripts/dist" "$WORK/dist"
     assert_status 0
     mkdir "$WORK/src"
     tar -x -z -f "$WORK"/dist/*.tar.gz -C "$WORK/src" --strip-components=1
@@ -60,10 +61,10 @@ box() {
     local box
 
     [ -d "$WORK/src" ] || fail_with 'the image was not built: see the first test'
-    box from --pull-never iwarp-tools
+    IW_TIMEOUT=600 box from --pull-never iwarp-tools
     box=$output
     # shellcheck disable=SC2016
-    IW_TIMEOUT=60 box run --isolation chroot "$box" -- bash -euc '
+    IW_TIMEOUT=120 box run --isolation chroot "$box" -- bash -euc '
         [ "$(id -u)" = 7471 ]
         for tool in ddp-bench ddp-dump ddp-impair ddp-recv ddp-send ddp-xdp mpa-probe sctp-ddp-ping stag-reg; do $tool --version; done
         head -c 3000000 /dev/urandom >/tmp/f
