@@ -17,7 +17,7 @@ setup_file() {
 setup() {
     cd "$IW_TOP" || return 1
     export BATS_FILES="$BATS_FILE_TMPDIR/t/some.bats $BATS_FILE_TMPDIR/t/whole.bats"
-    unset IW_MUST_RUN MAKEFLAGS MAKELEVEL
+    unset IW_MUST_RUN IW_TRIES IW_TEST_LIMIT MAKEFLAGS MAKELEVEL
 }
 
 run_tests() {
@@ -68,6 +68,21 @@ run_tests() {
     assert_output_has "some::a_hang (of 1%), it's long (no end within 10 s)"
     grep -qE '\| +[0-9]+ S[a-zN<+]* +[0-9]+ [^ ]+ +sleep 987$' <<<"$output" || fail_with 'the process is not shown'
     assert_equal "$(tail -n 1 <<<"$output")" '2 passed, 1 failed, 0 skipped'
+}
+
+@test "a program that failed runs again with longer time limits, if IW_TRIES permits it" {
+    mkdir -p "$BATS_TEST_TMPDIR/tests/bats"
+    ln -s "$IW_TOP"/tests/bats/*.bash "$BATS_TEST_TMPDIR/tests/bats"
+    printf '%s\n' 'load helpers' '@test "slow" { IW_TIMEOUT=3 run_here sleep 5; assert_status 0; }' '@test "stuck" { sleep 16; }' \
+        >"$BATS_TEST_TMPDIR/tests/bats/slow.bats"
+    BATS_FILES=$BATS_TEST_TMPDIR/tests/bats/slow.bats IW_TEST_LIMIT=8 run_tests bats
+    assert_status 1
+    assert_output_has '(ended after 3 s)'
+    assert_equal "$(tail -n 1 <<<"$output")" '0 passed, 2 failed, 0 skipped'
+    BATS_FILES=$BATS_TEST_TMPDIR/tests/bats/slow.bats IW_TEST_LIMIT=8 IW_TRIES=2 run_tests bats
+    assert_status 0
+    assert_output_has 'bats: slow::slow (go 1)'
+    assert_equal "$(tail -n 1 <<<"$output")" '2 passed, 0 failed, 0 skipped'
 }
 
 @test "a skip is a failure when IW_MUST_RUN names its reason" {

@@ -26,6 +26,7 @@ IW_TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 : "${IW_BUILD:=$IW_TOP/build}"
 : "${IW_TIMEOUT:=30}"       # for one command, in seconds
 : "${IW_SERVE_TIMEOUT:=150}" # for one server, in seconds
+: "${IW_TIME_FACTOR:=1}"    # both limits are so many times as long
 export IW_TOP IW_BUILD
 IW_RUNS=0 # commands that this shell has run
 # The PATH of an ordinary user may lack the folder of ethtool and similar tools.
@@ -121,10 +122,10 @@ iw_run() {
     COMMAND="${prefix:+$prefix }$*"
     # In the background, because only then the shell handles Ctrl-C at once.
     # shellcheck disable=SC2086
-    setpriv --pdeathsig TERM timeout -k 5 "$IW_TIMEOUT" $prefix "$@" <"${IW_STDIN:-/dev/null}" >"$out" 2>"$err" 3>&- &
+    setpriv --pdeathsig TERM timeout -k 5 $((IW_TIMEOUT * IW_TIME_FACTOR)) $prefix "$@" <"${IW_STDIN:-/dev/null}" >"$out" 2>"$err" 3>&- &
     wait $! 2>/dev/null || status=$?
     read_texts "$out" "$err"
-    [ $status -ne 124 ] || stderr="$stderr"$'\n'"(ended after $IW_TIMEOUT s)"
+    [ $status -ne 124 ] || stderr="$stderr"$'\n'"(ended after $((IW_TIMEOUT * IW_TIME_FACTOR)) s)"
 }
 
 # read_texts OUT ERR: sets $output and $stderr. A variable cannot hold NUL octets: bash drops them
@@ -189,7 +190,7 @@ iw_serve() {
     SERVE_CONTROL[n]=$(iw_control_of "$@")
     json_note "$BATS_TEST_TMPDIR/serve.$n.out" "$@"
     # shellcheck disable=SC2086
-    setpriv --pdeathsig TERM timeout -k 5 "$IW_SERVE_TIMEOUT" $prefix "$@" \
+    setpriv --pdeathsig TERM timeout -k 5 $((IW_SERVE_TIMEOUT * IW_TIME_FACTOR)) $prefix "$@" \
         <"${IW_STDIN:-/dev/null}" >"$BATS_TEST_TMPDIR/serve.$n.out" 2>"$BATS_TEST_TMPDIR/serve.$n.err" 3>&- &
     wrapper=$!
     SERVE_WRAPPER[n]=$wrapper
@@ -260,7 +261,7 @@ iw_served_said() {
 wait_served() {
     local n=${1:-$SERVED}
 
-    if ! wait_until "$IW_TIMEOUT" iw_gone "${SERVE_WRAPPER[n]}"; then
+    if ! wait_until $((IW_TIMEOUT * IW_TIME_FACTOR)) iw_gone "${SERVE_WRAPPER[n]}"; then
         fail_with "server does not end: ${SERVE_COMMAND[n]}" "$(iw_served_said "$n")"
     fi
     iw_collect "$n"

@@ -205,7 +205,7 @@ recv_far() {
 # begin CMD...: runs a command in `left`, in the background
 begin() {
     # shellcheck disable=SC2046
-    setpriv --pdeathsig TERM timeout -k 5 "$IW_TIMEOUT" $(net_into left) "$@" </dev/null >begun.out 2>begun.err 3>&- &
+    setpriv --pdeathsig TERM timeout -k 5 $((IW_TIMEOUT * IW_TIME_FACTOR)) $(net_into left) "$@" </dev/null >begun.out 2>begun.err 3>&- &
     BEGUN=$!
     COMMAND="$*"
 }
@@ -222,7 +222,7 @@ begun_said() {
 # Waits for the end of that command; sets $status, $output, $stderr.
 # shellcheck disable=SC2034
 begun_ends() {
-    wait_until "$IW_TIMEOUT" iw_gone "$BEGUN" || fail_with "does not end: $COMMAND" "$(begun_said)"
+    wait_until $((IW_TIMEOUT * IW_TIME_FACTOR)) iw_gone "$BEGUN" || fail_with "does not end: $COMMAND" "$(begun_said)"
     status=0
     wait "$BEGUN" || status=$?
     output=$(<begun.out)

@@ -62,7 +62,7 @@ guest_down() {
 }
 
 run_guest() {
-    iw_run "$PEER_VM run -t $IW_TIMEOUT" "$@"
+    iw_run "$PEER_VM run -t $((IW_TIMEOUT * IW_TIME_FACTOR))" "$@"
     COMMAND="guest: $*"
 }
 
