@@ -21,7 +21,7 @@ setup() {
 }
 
 run_tests() {
-    IW_TIMEOUT=60 run_here scripts/run-tests --build "$BATS_TEST_TMPDIR/b" "$@"
+    IW_TIMEOUT=60 run_here env IW_TIME_FACTOR=1 scripts/run-tests --build "$BATS_TEST_TMPDIR/b" "$@"
 }
 
 @test "all tests run without --quick, with it those without the tag" {
@@ -73,11 +73,11 @@ run_tests() {
 @test "a program that failed runs again with longer time limits, if IW_TRIES permits it" {
     mkdir -p "$BATS_TEST_TMPDIR/tests/bats"
     ln -s "$IW_TOP"/tests/bats/*.bash "$BATS_TEST_TMPDIR/tests/bats"
-    printf '%s\n' 'load helpers' '@test "slow" { IW_TIMEOUT=3 run_here sleep 5; assert_status 0; }' '@test "stuck" { sleep 16; }' \
+    printf '%s\n' 'load helpers' '@test "slow" { IW_TIMEOUT=1 run_here sleep 2; assert_status 0; }' '@test "stuck" { sleep 16; }' \
         >"$BATS_TEST_TMPDIR/tests/bats/slow.bats"
     BATS_FILES=$BATS_TEST_TMPDIR/tests/bats/slow.bats IW_TEST_LIMIT=8 run_tests bats
     assert_status 1
-    assert_output_has '(ended after 3 s)'
+    assert_output_has '(ended after 1 s)'
     assert_equal "$(tail -n 1 <<<"$output")" '0 passed, 2 failed, 0 skipped'
     BATS_FILES=$BATS_TEST_TMPDIR/tests/bats/slow.bats IW_TEST_LIMIT=8 IW_TRIES=2 run_tests bats
     assert_status 0

@@ -26,7 +26,7 @@ IW_TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 : "${IW_BUILD:=$IW_TOP/build}"
 : "${IW_TIMEOUT:=30}"       # for one command, in seconds
 : "${IW_SERVE_TIMEOUT:=150}" # for one server, in seconds
-: "${IW_TIME_FACTOR:=1}"    # both limits are so many times as long
+: "${IW_TIME_FACTOR:=1}"    # multiplies both limits
 export IW_TOP IW_BUILD
 IW_RUNS=0 # commands that this shell has run
 # The PATH of an ordinary user may lack the folder of ethtool and similar tools.
