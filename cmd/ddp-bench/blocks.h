@@ -33,8 +33,9 @@ struct iw_bench_piece {
 IW_MUST_CHECK bool iw_bench_piece_get(struct iw_bench_piece *p, struct iw_bench_blocks *from,
 				      size_t len);
 /*
- * Returns the pages of a piece to the kernel, which frees a huge page when no other piece has a part
- * of it, or when memory is short. Unmaps the block after its last piece.
+ * Returns the pages of a piece to the kernel. A huge page that another piece shares may stay in
+ * memory as a whole, so a piece in use can hold up to 2 MiB more than its length at each end. Unmaps
+ * the block after its last piece.
  */
 void iw_bench_piece_put(const struct iw_bench_piece *p, struct iw_bench_blocks *from);
 

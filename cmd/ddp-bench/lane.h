@@ -83,8 +83,8 @@ struct iw_bench_client {
 	struct iw_cq *cq;
 	struct lane *lanes;
 	uint32_t nlanes;
-	struct iw_bench_blocks blocks; /* the memory of all lanes */
-	struct memory umem;            /* with cfg.umem: the same in a UMEM */
+	struct iw_bench_blocks blocks; /* the memory of the lanes */
+	struct memory umem;            /* with cfg.umem: the data of all lanes */
 	enum phase phase;
 	uint32_t steps;     /* lanes that have completed the phase */
 	uint64_t now, seen; /* ns; seen: time of the last progress */

@@ -10,7 +10,7 @@ struct memory {
 	uint8_t *base;
 	size_t len;
 	struct iw_bench_piece piece;  /* owned; base NULL: the memory is not a piece */
-	struct iw_bench_blocks *from; /* the piece is from here */
+	struct iw_bench_blocks *from; /* what the piece was cut from */
 	struct iw_xdp_memory *umem;   /* owned: memory in a UMEM; NULL: ordinary memory */
 };
 

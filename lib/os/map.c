@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Memory from the kernel, in huge pages if it is large. The processor keeps the addresses of some
- * thousand pages in its TLB, and looks up page tables for all others. With pages of 4 KiB, random
- * accesses to 64 MiB need such a look-up nearly every time; with pages of 2 MiB, seldom.
+ * Memory from the kernel, in huge pages if it is large. A processor's TLB holds the addresses of a
+ * few thousand pages. With pages of 4 KiB, nearly every random access to 64 MiB misses it, and the
+ * processor reads page tables; with pages of 2 MiB, few do.
  */
 #include "os/os.h"
 
@@ -12,6 +12,7 @@
 /* The size of a huge page on x86-64, and on arm64 with 4 KiB pages. */
 #define HUGE_PAGE ((size_t)2 << 20)
 
+/* len: at most SIZE_MAX - 2 * HUGE_PAGE. */
 static size_t whole_pages(size_t len)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

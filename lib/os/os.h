@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * os: the border between the library and the system. Clock and randomness are here; os/addr.h has
+ * os: the border between the library and the system. Clock, randomness and memory are here; os/addr.h has
  * addresses, os/sock.h sockets, os/gso.h segmentation offload, os/cc.h congestion control, os/priv.h
  * the dropping of privileges, os/probe.h what this process may do and the features of this kernel.
  *
@@ -49,7 +49,8 @@ void iw_os_unmap(void *p, size_t len);
 
 /*
  * The default allocator, for any thread. Memory from it is zeroed. Less than 2 MiB is from calloc(),
- * more from iw_os_map().
+ * the rest from iw_os_map(), except with AddressSanitizer. The size at free selects the way to free,
+ * so it must be the allocated one.
  */
 extern const struct iw_mem iw_os_heap;
 

@@ -89,8 +89,8 @@ void iw_umem_free(struct iw_umem *u)
 {
 	if (!u)
 		return;
-	if (u->area)
-		munmap(u->area, u->len);
+	/* MAP_HUGETLB needs a length of whole huge pages, which u->len is then. */
+	iw_os_unmap(u->area, u->len);
 	free(u->free);
 	free(u->owner);
 	free(u);

@@ -58,7 +58,8 @@ int iw_verbs_cq_reserve(struct iw_cq *cq, uint32_t depth, struct iw_fault *why)
 		 * One entry more than the depths need: a ring that holds all completions is not
 		 * full, and a full one may lack some. At least half as much again as before, so
 		 * that thousands of queue pairs do not copy the ring thousands of times. Unused
-		 * entries are not touched (iw_verbs_cq_take), so they take no pages.
+		 * entries are not touched (iw_verbs_cq_take), so they take no pages but the rest of
+		 * a huge one.
 		 */
 		cap = IW_MAX(cq->need + depth + 1, cq->cap + cq->cap / 2);
 		ring = iw_mem_array(&cq->ctx->mem, cap, sizeof(*ring));
