@@ -42,7 +42,7 @@ static struct iw_bench_block *block_new(size_t len)
 	return b;
 }
 
-/* Returns a block with at least len octets left, or NULL. */
+/* Returns a block with at least len bytes left, or NULL. */
 static struct iw_bench_block *block_for(struct iw_bench_blocks *from, size_t len)
 {
 	struct iw_bench_block *b = from->open;

@@ -3,8 +3,8 @@
 #ifndef IW_DDP_BENCH_MEMORY_H
 #define IW_DDP_BENCH_MEMORY_H
 
-#include "ddp-bench/blocks.h"
 #include "cli/param.h"
+#include "ddp-bench/blocks.h"
 
 struct memory {
 	uint8_t *base;

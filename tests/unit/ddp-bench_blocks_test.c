@@ -6,13 +6,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "address_space.h"
 
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
@@ -110,26 +110,6 @@ static void a_large_piece_has_a_block_of_its_own(void **state)
 	assert_null(blocks.open);
 }
 
-static void limit_memory(rlim_t most, struct rlimit *before)
-{
-	struct rlimit r;
-
-	assert_int_equal(getrlimit(RLIMIT_AS, before), 0);
-	r = (struct rlimit){ .rlim_cur = most, .rlim_max = before->rlim_max };
-	assert_int_equal(setrlimit(RLIMIT_AS, &r), 0);
-}
-
-static rlim_t mapped_octets(void)
-{
-	unsigned long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "r");
-
-	assert_non_null(f);
-	assert_int_equal(fscanf(f, "%lu", &pages), 1);
-	fclose(f);
-	return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
-}
-
 static void a_piece_without_memory_for_a_shared_block_has_its_own(void **state)
 {
 	struct iw_bench_blocks blocks = { 0 };
@@ -138,11 +118,7 @@ static void a_piece_without_memory_for_a_shared_block_has_its_own(void **state)
 	bool got_one, got_two, got_none;
 
 	(void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	print_message("# needs rlimit: the sanitizers reserve address space\n");
-	skip();
-#endif
-	limit_memory(mapped_octets() + 8 * MIB, &before);
+	limit_address_space(8 * MIB, &before);
 	got_one = iw_bench_piece_get(&one, &blocks, 1 * MIB);
 	got_two = iw_bench_piece_get(&two, &blocks, 1 * MIB);
 	got_none = iw_bench_piece_get(&none, &blocks, 16 * MIB);

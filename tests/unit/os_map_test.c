@@ -7,10 +7,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "address_space.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -31,17 +32,6 @@ static bool huge_pages_are_advised(const void *p)
 	}
 	fclose(f);
 	return advised;
-}
-
-static size_t mapped_bytes(void)
-{
-	unsigned long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "r");
-
-	assert_non_null(f);
-	assert_int_equal(fscanf(f, "%lu", &pages), 1);
-	fclose(f);
-	return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 static void memory_is_zeroed_and_of_the_size_that_was_asked_for(void **state)
@@ -101,17 +91,11 @@ static void huge_pages_are_advised_for_large_memory(void **state)
 
 static void large_memory_is_mapped_without_space_for_its_alignment(void **state)
 {
-	struct rlimit before, r;
+	struct rlimit before;
 	void *p;
 
 	(void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	print_message("# needs rlimit: the sanitizers reserve address space\n");
-	skip();
-#endif
-	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
-	r = (struct rlimit){ .rlim_cur = mapped_bytes() + 9 * MIB, .rlim_max = before.rlim_max };
-	assert_int_equal(setrlimit(RLIMIT_AS, &r), 0);
+	limit_address_space(9 * MIB, &before);
 	p = iw_os_map(8 * MIB);
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 	assert_non_null(p);
