@@ -71,7 +71,7 @@ static const char *const allowed[] = {
 	"lchown", "lchown32", "lgetxattr", "link", "linkat", "listxattr", "llistxattr", "lremovexattr", "lsetxattr", "lstat",
 	"lstat64", "memfd_create", "mkdir", "mkdirat", "newfstatat", "open", "openat", "openat2", "readahead", "readlink",
 	"readlinkat", "removexattr", "rename", "renameat", "renameat2", "rmdir", "setxattr", "stat", "stat64", "statfs", "statfs64",
-	"statx", "symlink", "symlinkat", "sync_file_range", "syncfs", "truncate", "truncate64", "umask", "unlink", "unlinkat",
+	"statx", "symlink", "symlinkat", "sync_file_range", "sync_file_range2", "syncfs", "truncate", "truncate64", "umask", "unlink", "unlinkat",
 	"utimensat", "utimensat_time64",
 	/* this process and the machine */
 	"capget", "getegid", "getegid32", "geteuid", "geteuid32", "getgid", "getgid32", "getgroups", "getpgrp", "getpid", "getppid",

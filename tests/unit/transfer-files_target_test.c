@@ -5,7 +5,11 @@
 #include "transfer/files/target.h"
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "unit/transfer-files_tmp.h"
 #include "util/num.h"
@@ -503,6 +507,86 @@ static void a_temporary_of_this_user_is_resumed(void **state)
 	assert_false(is_there(journal_name));
 }
 
+/* The C library's functions, in place of which these report an error once: that of a disk. */
+static bool no_flush, no_fsync;
+
+int sync_file_range(int fd, off64_t off, off64_t len, unsigned how)
+{
+	(void)fd;
+	(void)off;
+	(void)len;
+	if (!no_flush || !(how & SYNC_FILE_RANGE_WAIT_AFTER))
+		return 0;
+	no_flush = false;
+	errno = EIO;
+	return -1;
+}
+
+int fsync(int fd)
+{
+	if (!no_fsync)
+		return (int)syscall(SYS_fsync, fd);
+	no_fsync = false;
+	errno = ENOSPC;
+	return -1;
+}
+
+static void a_chunk_fails_if_octets_before_it_were_not_written_back(void **state)
+{
+	struct iw_place p = place("", false);
+	struct iw_xfer_meta m = big_meta();
+	struct iw_file_fault why;
+	uint64_t off = 0;
+
+	(void)state;
+	m.size = 80 * MIB;
+	begin_big(&p, &m);
+	no_flush = true;
+	memset(buf, 1, sizeof(buf));
+	while (store(&big, off, buf, sizeof(buf), &why) == 0) {
+		off += sizeof(buf);
+		assert_true(off < 80 * MIB);
+	}
+	assert_false(no_flush);
+	assert_int_equal(why.code, IW_XFER_CODE_IO);
+	iw_target_abandon(&big, why.code);
+	assert_int_equal(parts_in("in"), 0);
+	begin_big(&p, &m);
+	assert_int_equal(big.had, 0);
+	iw_target_abandon(&big, IW_XFER_CODE_DIGEST);
+	iw_place_close(&p);
+}
+
+static void a_temporary_that_is_not_on_storage_is_not_resumed(void **state)
+{
+	struct iw_place p = place("", false);
+	struct iw_xfer_meta m = big_meta();
+	struct iw_file_fault why;
+	uint8_t head[8];
+
+	(void)state;
+	m.mode = 0600; /* with another mode its temporary would not be used again in any case */
+	begin_big(&p, &m);
+	store_big(0, 1);
+	store_big(MIB, 2);
+	no_fsync = true;
+	assert_int_equal(commit(&big, 2 * MIB, &why), -1);
+	assert_false(no_fsync);
+	assert_int_equal(why.code, IW_XFER_CODE_SPACE);
+	assert_false(is_there("in/big"));
+	assert_false(iw_target_is_kept(&big));
+	/* What is stored later, such as another part, does not make it complete or the journal valid. */
+	store_big(MIB, 2);
+	assert_int_equal(pread(big.part->journal.fd, head, sizeof(head), 0), sizeof(head));
+	assert_int_equal(iw_get_be64(head), 0);
+	assert_int_equal(commit(&big, 2 * MIB, &why), -1);
+	assert_int_equal(why.code, IW_XFER_CODE_IO);
+	iw_target_abandon(&big, why.code);
+	assert_int_equal(parts_in("in"), 0);
+	iw_place_close(&p);
+	assert_int_equal(resumed(), 0);
+}
+
 static struct iw_target holder;
 
 static void release_it(void *ctx, const char *temp)
@@ -860,6 +944,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_file_that_cannot_grow_fails_and_is_removed, make,
 						unmake),
 		cmocka_unit_test_setup_teardown(a_temporary_of_this_user_is_resumed, make, unmake),
+		cmocka_unit_test_setup_teardown(
+			a_chunk_fails_if_octets_before_it_were_not_written_back, make, unmake),
+		cmocka_unit_test_setup_teardown(a_temporary_that_is_not_on_storage_is_not_resumed,
+						make, unmake),
 		cmocka_unit_test_setup_teardown(temporary_that_is_released_meanwhile_is_resumed,
 						make, unmake),
 		cmocka_unit_test_setup_teardown(another_users_temporary_is_not_used, make, unmake),

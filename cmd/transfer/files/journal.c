@@ -148,6 +148,13 @@ void iw_journal_note(struct iw_journal *j, uint64_t off, const struct iw_xfer_di
 		j->len += RECORD;
 }
 
+/* Records that are added later follow a gap of zeros, which is not a head. */
+void iw_journal_invalidate(struct iw_journal *j)
+{
+	if (j->fd >= 0)
+		(void)!ftruncate(j->fd, 0);
+}
+
 void iw_journal_close(struct iw_journal *j)
 {
 	if (j->fd >= 0)

@@ -4,7 +4,8 @@
  * chunks of which version of which source are stored, with their digests. A chunk is written before
  * its record, and each record has a checksum. So the journal is right whenever the process is
  * killed. After a crash of the machine it is unknown what reached storage: a journal of another
- * boot is ignored, and the file starts again.
+ * boot is ignored, and the file starts again. The same is true if the kernel could not write octets
+ * to storage: then the journal is invalidated.
  *
  * The checksums detect torn writes, not forgery: they have no key. A journal is trusted because no
  * other user can have written it (transfer/files/temp.h), and only for the file for which it was
@@ -44,6 +45,11 @@ int iw_journal_open(struct iw_journal *j, int dir, const char *name, int part,
  * sends the chunk again.
  */
 void iw_journal_note(struct iw_journal *j, uint64_t off, const struct iw_xfer_digest *d);
+/*
+ * Invalidates the journal, including records that are added later: the next transfer starts again.
+ * Fails if the file system has become read-only: then the journal can only be removed.
+ */
+void iw_journal_invalidate(struct iw_journal *j);
 /* True if name in dir is the journal of a file other than m, or of another version of m. */
 bool iw_journal_is_other(int dir, const char *name, const struct iw_xfer_meta *m);
 void iw_journal_close(struct iw_journal *j);

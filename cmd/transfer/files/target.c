@@ -236,7 +236,8 @@ static void drop_now(struct iw_place *p)
 /* True if the temporary is kept for a resume. */
 static bool stays(struct iw_part *t)
 {
-	if (t->useless || t->journal.fd < 0 || t->chunks.n == 0 || (!t->was_there && is_there(t)))
+	if (t->useless || t->unstored || t->journal.fd < 0 || t->chunks.n == 0 ||
+	    (!t->was_there && is_there(t)))
 		return false;
 	return !t->place->drop_partial || (t->lost && !t->named && drop_later(t->place, t));
 }
@@ -704,13 +705,16 @@ static int give_name(struct iw_target *t, struct iw_file_fault *why)
 	struct iw_part *part = t->part;
 	struct iw_xfer_meta m = *t->meta;
 
+	/* The error was reported to another part of the file. */
+	if (part->unstored)
+		return iw_target_unstored(part, EIO, why);
 	/* A stream has no mode: it gets that of a new file. */
 	if (m.kind == IW_XFER_STREAM)
 		m.mode = 0666 & ~t->place->umask;
 	if (iw_place_set_attrs(t->place, part->fd, &m, why) != 0)
 		return -1;
 	if (fsync(part->fd) < 0)
-		return iw_file_errno(why, errno, "write it to storage");
+		return iw_target_unstored(part, errno, why);
 	if (take_name(part, why) != 0)
 		return -1;
 	if (part->journal.fd >= 0)
@@ -772,7 +776,7 @@ static int verify(struct iw_target *t, struct iw_hasher *h, uint64_t size,
 		return iw_file_fail(why, IW_XFER_CODE_LIMIT, "no memory to verify it");
 	if (t->verify_at == 0) {
 		if (fsync(t->part->fd) < 0)
-			r = iw_file_errno(why, errno, "write it to storage");
+			r = iw_target_unstored(t->part, errno, why);
 		(void)posix_fadvise(t->part->fd, 0, 0, POSIX_FADV_DONTNEED);
 	}
 	for (int i = 0; i < VERIFY_RUN && r == 0 && t->verify_at < t->chunks.n; i++) {
@@ -857,7 +861,7 @@ static bool resume_helps(uint32_t code)
 
 bool iw_target_is_kept(const struct iw_target *t)
 {
-	return t->part && t->part->journal.fd >= 0 && !t->place->drop_partial;
+	return t->part && t->part->journal.fd >= 0 && !t->part->unstored && !t->place->drop_partial;
 }
 
 void iw_target_abandon(struct iw_target *t, uint32_t code)

@@ -14,6 +14,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -40,6 +41,8 @@ struct iw_part {
 	struct iw_journal journal;
 	/* the stored chunks: from the journal, or from this transfer */
 	struct iw_chunk_list chunks;
+	/* Not all octets reached storage: it must not get its name, and is not resumed. */
+	atomic_bool unstored;
 	/* Owned by the thread that writes: */
 	uint64_t high; /* end of the written octets */
 	/* octets that are on storage; octets of which the write-back was started */
@@ -154,6 +157,12 @@ bool iw_target_holds(struct iw_place *p, const char *temp);
  */
 IW_MUST_CHECK int iw_target_reach(struct iw_target *t, uint64_t end, struct iw_file_fault *why);
 
+/*
+ * Call it if a system call reports that octets of the file did not reach storage. The kernel reports
+ * this once, and then treats them as written, so the temporary is neither completed nor resumed.
+ * Returns -1, with the text for error, an errno, in *why.
+ */
+IW_MUST_CHECK int iw_target_unstored(struct iw_part *part, int error, struct iw_file_fault *why);
 /* Zeroes fd from octet off to octet end, as a hole if the file system has holes. */
 IW_MUST_CHECK int iw_target_clear(int fd, uint64_t off, uint64_t end, struct iw_file_fault *why);
 /*

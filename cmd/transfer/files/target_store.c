@@ -86,23 +86,47 @@ int iw_write_holes(int fd, const uint8_t *p, size_t len, uint64_t off, uint64_t 
 	return 0;
 }
 
+int iw_target_unstored(struct iw_part *part, int error, struct iw_file_fault *why)
+{
+	part->unstored = true;
+	pthread_mutex_lock(&part->lock);
+	iw_journal_invalidate(&part->journal); /* for the case that the process is killed now */
+	pthread_mutex_unlock(&part->lock);
+	return iw_file_errno(why, error, "write it to storage");
+}
+
+/*
+ * Writes the octets from off to end back. An error must not be ignored: a later fsync would not
+ * report it again. With the errors named here the system call has done nothing.
+ */
+static int flush(struct iw_part *t, uint64_t off, uint64_t end, unsigned how,
+		 struct iw_file_fault *why)
+{
+	if (off >= end || sync_file_range(t->fd, (off_t)off, (off_t)(end - off), how) == 0 ||
+	    errno == ENOSYS || errno == EINVAL || errno == ESPIPE)
+		return 0;
+	return iw_target_unstored(t, errno, why);
+}
+
 /*
  * Starts writing back the last run, and waits for the one before. So the fsync at the end is short,
  * and a long file does not displace everything else in memory. On file systems without storage this
  * does nothing.
  */
-static void flush_behind(struct iw_part *t)
+static int flush_behind(struct iw_part *t, struct iw_file_fault *why)
 {
+	const unsigned start = SYNC_FILE_RANGE_WRITE;
+	const unsigned complete = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+				  SYNC_FILE_RANGE_WAIT_AFTER;
+
 	if (t->high - t->flushing < FLUSH_RUN)
-		return;
-	if (t->flushing > t->flushed)
-		(void)sync_file_range(t->fd, (off_t)t->flushed, (off_t)(t->flushing - t->flushed),
-				      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-					      SYNC_FILE_RANGE_WAIT_AFTER);
-	(void)sync_file_range(t->fd, (off_t)t->flushing, (off_t)(t->high - t->flushing),
-			      SYNC_FILE_RANGE_WRITE);
+		return 0;
+	if (flush(t, t->flushed, t->flushing, complete, why) != 0 ||
+	    flush(t, t->flushing, t->high, start, why) != 0)
+		return -1;
 	t->flushed = t->flushing;
 	t->flushing = t->high;
+	return 0;
 }
 
 static int check(struct iw_hasher *h, const struct iovec *iov, size_t n,
@@ -251,8 +275,7 @@ int iw_target_write(struct iw_target *t, struct iw_hasher *h, uint64_t off, cons
 		if (iw_write_holes(part->fd, iov[i].iov_base, iov[i].iov_len, at, &part->high,
 				   why) != 0)
 			return -1;
-	flush_behind(part);
-	return wrote(t, off, digest, why);
+	return flush_behind(part, why) == 0 ? wrote(t, off, digest, why) : -1;
 }
 
 int iw_target_store(struct iw_target *t, struct iw_hasher *h, uint64_t off, const struct iovec *iov,
