@@ -813,6 +813,8 @@ void iw_hub_wake_all(struct hub *h);
 /* Ends the hub's waits when fd is readable (in) or writable (out); -1: no longer. */
 void iw_hub_watch_in(struct hub *h, int fd);
 void iw_hub_watch_out(struct hub *h, int fd);
+/* s waits for memory. */
+void iw_session_starve(struct session *s);
 /* Call it when memory was freed: sessions that wait for memory try again. */
 void iw_hub_slot_freed(struct hub *h);
 /* --bwlimit. True: n octets may move now, and are counted. False: try again at s->pace_at. */

@@ -62,6 +62,12 @@ void iw_hub_wake_all(struct hub *h)
 		iw_session_make_ready(iw_container_of(l, struct session, all));
 }
 
+void iw_session_starve(struct session *s)
+{
+	if (iw_list_empty(&s->starved))
+		iw_list_add_tail(&s->hub->starved, &s->starved);
+}
+
 void iw_hub_slot_freed(struct hub *h)
 {
 	struct iw_list *l;

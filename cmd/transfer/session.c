@@ -581,8 +581,7 @@ static void register_slot(struct session *s, const struct iw_xfer_act *a)
 		w->paced[a->slot] = (uint32_t)a->len;
 	}
 	if (w->reg_waits) {
-		if (iw_list_empty(&s->starved))
-			iw_list_add_tail(&s->hub->starved, &s->starved);
+		iw_session_starve(s);
 		return;
 	}
 	attr.addr = w->slot[a->slot];
@@ -609,10 +608,26 @@ static void revoke_slot(struct session *s, uint32_t i)
 	iw_xfer_written(s->x, i, octets);
 }
 
+/* The waiting actions of file, which has ended, are obsolete. */
+static void drop_waiting(struct session *s, const struct file *file)
+{
+	struct work *w = s->work;
+	bool load = w->load_waits && w->load.file == file,
+	     store = w->store_waits && w->store.file == file,
+	     commit = w->commit_waits && w->commit.file == file;
+
+	if (load && file->src.stream)
+		iw_hub_watch_in(s->hub, -1);
+	if ((store || commit) && file->target.to_stdout)
+		iw_hub_watch_out(s->hub, -1);
+	w->load_waits &= !load;
+	w->store_waits &= !store;
+	w->commit_waits &= !commit;
+}
+
 static void take_result(struct session *s, const struct iw_xfer_act *a)
 {
 	struct file *file = a->file;
-	struct work *w = s->work;
 	bool again = false;
 
 	if (s->mine.role == IW_XFER_SOURCE)
@@ -625,10 +640,7 @@ static void take_result(struct session *s, const struct iw_xfer_act *a)
 		return;
 	if (file == s->moving)
 		s->moving = NULL;
-	/* Its waiting actions are obsolete. */
-	w->load_waits = w->load_waits && w->load.file != file;
-	w->store_waits = w->store_waits && w->store.file != file;
-	w->commit_waits = w->commit_waits && w->commit.file != file;
+	drop_waiting(s, file);
 	if (s->mine.role == IW_XFER_SINK)
 		iw_sink_forget(file);
 	else if (!again && file->tasks == 0)

@@ -635,8 +635,7 @@ uint64_t iw_sink_store(struct session *s, const struct iw_xfer_act *a)
 		iw_session_lacks_chunk(s);
 	w->store_waits = !buf;
 	if (w->store_waits) {
-		if (iw_list_empty(&s->starved))
-			iw_list_add_tail(&h->starved, &s->starved);
+		iw_session_starve(s);
 		return 0;
 	}
 	*st = (struct store){ .task = { .run = store_now, .back = store_back },

@@ -111,7 +111,7 @@ static void load_back(struct iw_task *t)
 		if (f->r < 0)
 			iw_xfer_file_failed(s->x, f->id, f->why.code, f->why.text, h->now);
 		else
-			iw_xfer_loaded(s->x, f->slot, &f->loaded, h->now);
+			iw_xfer_loaded(s->x, f->id, f->slot, &f->loaded, h->now);
 		f->done += f->r < 0 ? 0 : f->loaded.len;
 	}
 	if (s)
@@ -276,7 +276,7 @@ static uint64_t load_stream(struct session *s, const struct iw_xfer_act *a)
 	if (r < 0)
 		iw_xfer_file_failed(s->x, a->id, why.code, why.text, s->hub->now);
 	else if (r == 0)
-		iw_xfer_loaded(s->x, a->slot, &l, s->hub->now);
+		iw_xfer_loaded(s->x, a->id, a->slot, &l, s->hub->now);
 	if (r == 0)
 		f->done += l.len;
 	return r == 1 ? 0 : IW_MAX(a->len, (uint64_t)1);
@@ -309,7 +309,7 @@ static uint64_t load_fetched(struct session *s, const struct iw_xfer_act *a)
 	}
 	if (l.zero)
 		iw_hub_unpace(s->hub, l.len);
-	iw_xfer_loaded(s->x, a->slot, &l, s->hub->now);
+	iw_xfer_loaded(s->x, a->id, a->slot, &l, s->hub->now);
 	f->done += l.len;
 	return a->len;
 }
@@ -320,11 +320,12 @@ uint64_t iw_source_load(struct session *s, const struct iw_xfer_act *a)
 	struct file *f = a->file;
 
 	s->moving = f;
+	/* If the worker still reads for an earlier LOAD, its file has ended: do not answer that one. */
+	w->loading = NULL;
 	w->load = *a;
 	w->load_waits = !iw_session_slot(s, a->slot);
 	if (w->load_waits) {
-		if (iw_list_empty(&s->starved))
-			iw_list_add_tail(&s->hub->starved, &s->starved);
+		iw_session_starve(s);
 		return 0;
 	}
 	w->load_waits = !iw_hub_pace(s->hub, s, f->pack ? iw_packer_cost(f->pack) : a->len);
@@ -393,9 +394,7 @@ bool iw_source_result(struct session *s, const struct iw_xfer_act *a)
 		    iw_session_hands_on(s) && !(f->has_src && f->src.stream);
 
 	if (lost) {
-		s->requeued += f->pack ? f->pack->n
-				       : !f->meta.share || f->meta.part_off == 0 ||
-						 !iw_xfer_code_is_fine(a->code);
+		s->requeued += f->pack ? f->pack->n : 1;
 		/* If the worker still reads f, f is sent again when that task is done. */
 		f->again = f->tasks > 0;
 		if (!f->again)

@@ -111,7 +111,7 @@ static void answer_load(struct run *r)
 	if ((how & 0xf0) == 0xf0)
 		iw_xfer_file_failed(r->x, r->load.id, IW_XFER_CODE_CHANGED, "shrank", r->now);
 	else
-		iw_xfer_loaded(r->x, r->load.slot, &l, r->now);
+		iw_xfer_loaded(r->x, r->load.id, r->load.slot, &l, r->now);
 }
 
 static void give_back(struct run *r, const struct iw_xfer_act *a)

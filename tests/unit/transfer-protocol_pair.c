@@ -347,7 +347,10 @@ static void do_load(struct xpair *p, const struct iw_xfer_act *a)
 		buf[l.len / 2] ^= p->spoil;
 		f->source_fold = fold(f->source_fold, a->off, h);
 	}
-	iw_xfer_loaded(p->source.x, a->slot, &l, p->now);
+	/* An answer about another file, such as that of an earlier LOAD, is ignored. */
+	iw_xfer_loaded(p->source.x, a->id + 1, a->slot, &(struct iw_xfer_chunk){ .len = 1 },
+		       p->now);
+	iw_xfer_loaded(p->source.x, a->id, a->slot, &l, p->now);
 }
 
 /* Chunks that the sink already has are part of the digest, as if they were moved. */

@@ -77,7 +77,8 @@ bool iw_xfer_source_load(struct iw_xfer *x, struct iw_xfer_act *act)
 	return true;
 }
 
-void iw_xfer_loaded(struct iw_xfer *x, uint32_t i, const struct iw_xfer_chunk *l, uint64_t now)
+void iw_xfer_loaded(struct iw_xfer *x, uint32_t id, uint32_t i, const struct iw_xfer_chunk *l,
+		    uint64_t now)
 {
 	struct source *s = x->src;
 	struct slot *sl;
@@ -85,7 +86,7 @@ void iw_xfer_loaded(struct iw_xfer *x, uint32_t i, const struct iw_xfer_chunk *l
 	struct done d;
 
 	iw_xfer_note_progress(x, now);
-	if (!s || s->loading != i)
+	if (!s || s->loading != i || s->slot[i].id != id)
 		return;
 	s->loading = IW_XFER_WINDOWS;
 	sl = &s->slot[i];

@@ -454,8 +454,9 @@ struct iw_xfer_chunk {
 	bool zero; /* all octets are zero: nothing need be sent */
 	struct iw_xfer_digest digest;
 };
-/* Answer to LOAD. */
-void iw_xfer_loaded(struct iw_xfer *x, uint32_t slot, const struct iw_xfer_chunk *l, uint64_t now);
+/* Answer to the LOAD of file id into slot; ignored if that LOAD was replaced. */
+void iw_xfer_loaded(struct iw_xfer *x, uint32_t id, uint32_t slot, const struct iw_xfer_chunk *l,
+		    uint64_t now);
 /* Answer to FINISH. */
 void iw_xfer_finished(struct iw_xfer *x, uint32_t id, const struct iw_xfer_digest *digest,
 		      uint64_t now);
