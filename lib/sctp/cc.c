@@ -136,6 +136,7 @@ static void begin_epoch(struct iw_sctp_cc *c, uint64_t now)
 {
 	c->epoch = now;
 	c->w_est = c->cwnd;
+	c->w_due = 0;
 	if (c->w_max <= c->cwnd) {
 		c->w_max = c->cwnd;
 		c->k = 0;
@@ -146,7 +147,6 @@ static void begin_epoch(struct iw_sctp_cc *c, uint64_t now)
 
 static void cubic_ack(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 {
-	uint64_t reno;
 	uint32_t target;
 
 	if (slow_start(c, ack) || ack->in_recovery)
@@ -161,10 +161,9 @@ static void cubic_ack(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack)
 	 * RFC 9438 4.3: Reno's window after the same losses. It grows by 3 (1 - beta) / (1 + beta)
 	 * segments in each round trip, and by a whole segment once it has reached w_max.
 	 */
-	reno = (uint64_t)ack->octets * c->pmdcs / c->cwnd;
-	if (c->w_est < c->w_max)
-		reno = reno * 9 / 17;
-	c->w_est = grown(c->w_est, (uint32_t)reno);
+	c->w_due += (uint64_t)ack->octets * c->pmdcs * (c->w_est < c->w_max ? 9 : 17) / 17;
+	c->w_est = grown(c->w_est, (uint32_t)IW_MIN(c->w_due / c->cwnd, (uint64_t)UINT32_MAX));
+	c->w_due %= c->cwnd;
 	target = cubic_window(c, (ack->now - c->epoch + ack->srtt) / 1000000);
 	target = IW_MIN(target, grown(c->cwnd, c->cwnd / 2));
 	if (target > c->cwnd)

@@ -20,6 +20,7 @@ struct iw_sctp_cc {
 	/* CUBIC only (RFC 9438): */
 	uint32_t w_max; /* octets */
 	uint32_t w_est; /* the window that Reno would have now, octets */
+	uint64_t w_due; /* by which it will grow next, in octets times cwnd: less than an octet */
 	uint64_t epoch; /* ns; when the current growth began; 0: it has not begun */
 	uint64_t k;     /* ns from epoch to w_max */
 	/* BBR only: the rate at which DATA is sent, octets a second; 0: cwnd in a round trip. */

@@ -75,15 +75,23 @@ static void widen_margin(struct outq *q)
 	q->margin_seq = q->next;
 }
 
+static void leave_recovery(struct iw_sctp_assoc *a)
+{
+	a->out.in_recovery = false;
+	for (unsigned i = 0; i < a->npaths; i++)
+		a->paths[i].prr.full = 0;
+}
+
+/* Also leaves the recovery: nothing was lost, and the next loss has to reduce the window. */
 static void undo(struct iw_sctp_assoc *a)
 {
+	leave_recovery(a);
 	for (unsigned i = 0; i < a->npaths; i++) {
 		struct path *p = &a->paths[i];
 
 		if (p->cc.cwnd_before == 0)
 			continue;
 		iw_sctp_cc_undo(&p->cc);
-		p->prr.full = 0;
 		if (iw_sctp_tracing(a))
 			iw_sctp_trace_window(p);
 	}
@@ -126,13 +134,6 @@ void iw_sctp_take_dups(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s, ui
 		if (q->undo_left == 0 && !q->undo_full && q->nlost == 0)
 			undo(a);
 	}
-}
-
-static void leave_recovery(struct iw_sctp_assoc *a)
-{
-	a->out.in_recovery = false;
-	for (unsigned i = 0; i < a->npaths; i++)
-		a->paths[i].prr.full = 0;
 }
 
 void iw_sctp_end_recovery(struct iw_sctp_assoc *a, uint64_t now)
@@ -321,10 +322,13 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
 	for (uint64_t seq = q->una; seq < q->next; seq++) {
 		struct out_chunk *c = chunk_at(q, seq);
 
-		if (STATE_OF(*state_at(q, seq)) != CHUNK_FLIGHT || c->path != p->index)
+		if (c->path != p->index)
 			continue;
-		iw_sctp_mark_lost(a, seq, "t3");
-		c->path = to->index; /* 6.4 */
+		if (STATE_OF(*state_at(q, seq)) == CHUNK_FLIGHT)
+			iw_sctp_mark_lost(a, seq, "t3");
+		/* 6.4; also for a chunk that was to be retransmitted on p */
+		if (STATE_OF(*state_at(q, seq)) == CHUNK_LOST)
+			c->path = to->index;
 	}
 	to->rtx_pass = true; /* E3: one packet at once */
 	leave_recovery(a);

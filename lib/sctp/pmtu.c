@@ -212,9 +212,12 @@ static void send_again(struct path *p)
 	for (uint64_t seq = q->una; seq < q->next; seq++) {
 		const struct out_chunk *c = chunk_at(q, seq);
 
-		if (STATE_OF(*state_at(q, seq)) == CHUNK_FLIGHT && c->path == p->index &&
-		    chunk_octets(c->len) > iw_sctp_payload(p))
-			iw_sctp_mark_lost(a, seq, "mtu");
+		if (STATE_OF(*state_at(q, seq)) != CHUNK_FLIGHT || c->path != p->index ||
+		    chunk_octets(c->len) <= iw_sctp_payload(p))
+			continue;
+		if (iw_sctp_tracing(a))
+			iw_sctp_trace_lost(a, seq, "mtu");
+		iw_sctp_mark_lost(a, seq, NULL);
 	}
 	if (p->nflight == 0)
 		p->t3_at = IW_TIME_NEVER;

@@ -26,8 +26,10 @@ void iw_sctp_model_free(struct path *p)
 
 static void use(struct iw_sctp_assoc *a, const struct iw_sctp_cc_ops *cc)
 {
-	for (unsigned i = 0; i < a->npaths && cc != a->cc; i++)
+	for (unsigned i = 0; i < a->npaths && cc != a->cc; i++) {
 		iw_sctp_model_free(&a->paths[i]);
+		a->paths[i].cc.epoch = 0; /* CUBIC's growth begins now */
+	}
 	a->cc = cc;
 }
 

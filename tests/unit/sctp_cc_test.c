@@ -203,6 +203,27 @@ static void cubic_is_no_slower_than_reno_on_short_paths(void **state)
 	assert_in_range(c.cwnd, 14 * PMDCS + 80 * PMDCS, 14 * PMDCS + 101 * PMDCS);
 }
 
+/* RFC 9438 4.3: Reno's window grows by 9/17 segments in a round trip, also by small steps. */
+static void renos_window_grows_while_sacks_for_few_packets_arrive(void **state)
+{
+	struct iw_sctp_cc c = with(4000000, 10);
+	struct iw_sctp_cc_ack ack = { .octets = 2 * PMDCS,
+				      .flight_before = UINT32_MAX,
+				      .l = 1,
+				      .srtt = IW_MSEC(1),
+				      .now = IW_SEC(5) };
+	uint32_t before;
+
+	(void)state;
+	cubic()->loss(&c);
+	while (c.epoch == 0) /* it begins after slow start */
+		cubic()->ack(&c, &ack);
+	before = c.w_est;
+	for (uint32_t acked = 0; acked < before; acked += ack.octets)
+		cubic()->ack(&c, &ack);
+	assert_in_range(c.w_est - before, PMDCS * 9 / 17 - 10, PMDCS * 9 / 17 + 10);
+}
+
 static void cubic_falls_to_seven_tenths_and_remembers_less_when_losing_twice(void **state)
 {
 	struct iw_sctp_cc c = with(100000, 10);
@@ -237,6 +258,7 @@ int main(void)
 		cmocka_unit_test(cubic_reaches_its_former_window_after_k_and_continues_to_grow),
 		cmocka_unit_test(cubic_grows_by_half_a_window_a_round_trip_at_most),
 		cmocka_unit_test(cubic_is_no_slower_than_reno_on_short_paths),
+		cmocka_unit_test(renos_window_grows_while_sacks_for_few_packets_arrive),
 		cmocka_unit_test(cubic_falls_to_seven_tenths_and_remembers_less_when_losing_twice),
 		cmocka_unit_test(controllers_are_found_by_name),
 	};

@@ -59,6 +59,9 @@ static void window_is_restored_if_all_retransmissions_were_spurious(void **state
 	report_duplicate(11);
 	assert_int_equal(path.cc.cwnd, CWND);
 	assert_int_equal(path.cc.ssthresh, UINT32_MAX);
+	/* A loss among the chunks that were in flight in the meantime reduces it again. */
+	iw_sctp_begin_recovery(&a, 1, now);
+	assert_true(path.cc.cwnd < CWND);
 }
 
 static void window_stays_reduced_while_a_chunk_is_lost(void **state)

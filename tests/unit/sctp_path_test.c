@@ -405,6 +405,32 @@ static void lost_data_leaves_a_path_that_fails(void **state)
 	hand_close(&h);
 }
 
+/* 6.4: chunks that another path lost, and that were to be retransmitted on the path that fails now. */
+static void lost_data_leaves_a_path_that_never_carried_it(void **state)
+{
+	uint32_t acked = 0;
+
+	(void)state;
+	open_listed(NULL);
+	pass(IW_SEC(5), 3);
+	/* The window of path 0 becomes larger than that of path 1, which has room for 5 chunks. */
+	post_of(40, 1000);
+	for (; acked < 20; acked += 5)
+		acknowledge(h.peer_tsn + acked + 4);
+	assert_true(path(0).flight >= 8 * 1016);
+	while (path(1).flight < 5 * 1016)
+		pass(IW_MSEC(10), 0);
+	assert_int_equal(path(0).flight, 0);
+	while (path(1).errors == 0)
+		pass(IW_MSEC(10), 0);
+	acknowledge(h.peer_tsn + acked + 4);
+	memset(&went, 0, sizeof(went));
+	pass(IW_MSEC(100), 0);
+	assert_int_equal(went.data[1], 0);
+	assert_true(went.data[0] > 0);
+	hand_close(&h);
+}
+
 /* SX-38: errors of an address that was never verified do not count for the peer (RFC 9260 5.4). */
 static void unverified_address_does_not_end_the_association(void **state)
 {
@@ -490,6 +516,7 @@ int main(void)
 		cmocka_unit_test(udp_port_is_kept_for_each_address),
 		cmocka_unit_test(inactive_path_gets_no_data),
 		cmocka_unit_test(lost_data_leaves_a_path_that_fails),
+		cmocka_unit_test(lost_data_leaves_a_path_that_never_carried_it),
 		cmocka_unit_test(unverified_address_does_not_end_the_association),
 		cmocka_unit_test(acknowledgement_clears_the_count_of_the_association),
 		cmocka_unit_test(end_of_the_association_reports_what_was_outstanding),
