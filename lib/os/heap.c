@@ -4,8 +4,12 @@
 
 #include <stdlib.h>
 
+#ifndef __has_feature /* only clang has it */
+#define __has_feature(name) 0
+#endif
+
 /* The size from which memory is worth a mapping of its own. AddressSanitizer checks only the heap. */
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 #define LARGE SIZE_MAX
 #else
 #define LARGE ((size_t)2 << 20)

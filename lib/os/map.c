@@ -27,6 +27,13 @@ static char *map(size_t len)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* Returns p. A kernel without transparent huge pages refuses: then the memory has small pages. */
+static void *ask_for_huge_pages(void *p, size_t len)
+{
+	(void)madvise(p, len, MADV_HUGEPAGE);
+	return p;
+}
+
 void *iw_os_map(size_t len)
 {
 	size_t lead, tail;
@@ -39,17 +46,17 @@ void *iw_os_map(size_t len)
 	/* One huge page more than needed, so that the memory can begin at a huge page's boundary. */
 	len = whole_pages(len);
 	p = map(len + HUGE_PAGE);
-	if (!p)
-		return map(len);
+	if (!p) {
+		p = map(len);
+		return p ? ask_for_huge_pages(p, len) : NULL;
+	}
 	lead = -(uintptr_t)p & (HUGE_PAGE - 1);
 	tail = HUGE_PAGE - lead;
 	if (lead > 0)
 		munmap(p, lead);
 	p += lead;
 	munmap(p + len, tail);
-	/* Fails on a kernel without transparent huge pages: the memory has small pages then. */
-	(void)madvise(p, len, MADV_HUGEPAGE);
-	return p;
+	return ask_for_huge_pages(p, len);
 }
 
 void iw_os_unmap(void *p, size_t len)

@@ -318,17 +318,23 @@ static int receive_from(struct raw *r, int i, struct iw_pkt_rx *rx, int room)
 	return kept;
 }
 
-/* The sockets share the buffers, so each call receives from one of them. */
+/*
+ * The sockets share the buffers, so each call receives from one of them. Every eighth receive reads
+ * IPv6 first: a steady flow over IPv4 must not delay it for long.
+ */
 static int raw_recv(struct iw_pkt *c, struct iw_pkt_rx rx[static IW_PKT_BATCH],
 		    struct iw_fault *why)
 {
 	struct raw *r = raw_of(c);
-	int n = 0;
+	int n = 0, first = c->recvs % 8 == 0;
 
 	(void)why;
-	for (int i = 0; i < 2 && n == 0; i++)
+	for (int k = 0; k < 2 && n == 0; k++) {
+		int i = first ^ k;
+
 		if (r->sock[i] >= 0)
 			n = receive_from(r, i, rx, IW_PKT_BATCH);
+	}
 	return n;
 }
 

@@ -21,7 +21,6 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define SEND_MAX  65000 /* octets of one send */
 #define GRO_LEN   65536 /* octets of one received run */
 /* Runs of one receive with GRO. More would leave the second-level cache before the engine reads
  * them. */
