@@ -28,11 +28,10 @@
 #include "wire/crc32c.h"
 #include "wire/mpa.h"
 
-#define DESTS       1000
-#define DEST_STRIDE 2048
-#define BATCH       128 /* FPDUs in the scratch at once */
-#define PAIRS_MIN   5
-#define PAIRS_MAX   101
+#define DESTS     1000
+#define BATCH     128 /* FPDUs in the scratch at once */
+#define PAIRS_MIN 5
+#define PAIRS_MAX 101
 
 static int os_random(void *ctx, void *buf, size_t len)
 {

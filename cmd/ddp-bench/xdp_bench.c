@@ -227,13 +227,14 @@ typedef int half(struct bench *, struct iw_xdp_figure *, struct iw_xdp_pair *, s
 
 static const struct {
 	const char *id, *buffers;
+	double bar;
 	uint32_t mtu, frame_size;
 	half *ours, *bare, *read;
 } plan[4] = {
-	{ "p5", "single", 1500, 0, p5_ours, p5_bare, p5_read },
-	{ "p5", "multi", 3000, 2048, p5_ours, p5_bare, p5_read },
-	{ "p6", "single", 1500, 0, p6_ours, p6_bare, p6_read },
-	{ "p6", "multi", 3000, 2048, p6_ours, p6_bare, p6_read },
+	{ "p5", "single", IW_XDP_BENCH_BAR_P5, 1500, 0, p5_ours, p5_bare, p5_read },
+	{ "p5", "multi", IW_XDP_BENCH_BAR_P5, 3000, 2048, p5_ours, p5_bare, p5_read },
+	{ "p6", "single", IW_XDP_BENCH_BAR_P6, 1500, 0, p6_ours, p6_bare, p6_read },
+	{ "p6", "multi", IW_XDP_BENCH_BAR_P6, 3000, 2048, p6_ours, p6_bare, p6_read },
 };
 
 /*
@@ -258,9 +259,9 @@ static int figure(struct bench *b, struct iw_xdp_figure *f, size_t k, struct iw_
 
 	if (!err && k == 0 && b->cfg->on_begin)
 		b->cfg->on_begin(b->cfg->ctx);
-	*f = (struct iw_xdp_figure){ .id = plan[k].id,
-				     .buffers = plan[k].buffers,
-				     .mtu = plan[k].mtu };
+	*f = (struct iw_xdp_figure){
+		.id = plan[k].id, .buffers = plan[k].buffers, .bar = plan[k].bar, .mtu = plan[k].mtu
+	};
 	b->mtu = plan[k].mtu;
 	b->frame_size = plan[k].frame_size;
 	b->xdp = plan[k].frame_size == 2048 ? IW_XDP_WANT_SMALL_FRAMES : 0;

@@ -26,7 +26,9 @@
 
 #define IW_XDP_BENCH_PAIRS     5
 #define IW_XDP_BENCH_BASELINES 6
-#define IW_XDP_BENCH_BAR       0.85 /* the ratio that is expected at least */
+/* The ratios that are required at least. */
+#define IW_XDP_BENCH_BAR_P5    1.0
+#define IW_XDP_BENCH_BAR_P6    0.9
 
 struct iw_xdp_pair {
 	/* Bits of payload per second, and frames with payload per second. */
@@ -36,6 +38,7 @@ struct iw_xdp_pair {
 };
 struct iw_xdp_figure {
 	const char *id, *buffers; /* "p5" or "p6"; "single" or "multi" */
+	double bar;               /* the ratio that is required */
 	uint32_t mtu, frame;      /* octets of a full frame on the wire */
 	struct iw_xdp_pair pair[IW_XDP_BENCH_PAIRS];
 	unsigned pairs;
