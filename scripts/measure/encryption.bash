@@ -23,7 +23,7 @@
 # P33 is the number of connections in a second, one after another, by tests/connects, beside openssl
 # s_time -new with s_server. Both servers have the same certificate, ECDSA P-256; s_server sends no
 # session tickets. Each of our connections also exchanges MPA Request and Reply and is closed in
-# order by both ends. P33p is the same without TLS.
+# order by both ends. P33p is the ratio to our own figure without TLS.
 #
 # The pieces of scripts/bench share their variables:
 # shellcheck disable=SC2034,SC2119,SC2120,SC2154
@@ -184,7 +184,7 @@ encryption_needs() {
 	case $1 in
 	P32 | P32m)
 		[ "$(id -u)" -eq 0 ] || why='needs to be root: sshd'
-		[ -n "$why" ] || [ -n "$shm" ] || make_files || why='needs room in /dev/shm'
+		[ -n "$why" ] || make_files || why='needs room in /dev/shm'
 		[ -n "$why" ] || { place veth && start_sshd; } || why='sshd does not start'
 		;;
 	P33)

@@ -58,13 +58,15 @@ share() {
 		return 1
 	fi
 	ours=$value
-	wait $rival
+	wait $rival || run_failed iperf3 "$work/rival" || return
 	ran_with cubic "$work/rival" || run_failed "iperf3: cubic: $refused_cc; it" /dev/null || return
 	value=$(jq -c --argjson ours "$ours" --argjson n "$share_seconds" '
 		([.intervals[].sum | select(.omitted | not)] | .[:$n]) as $both
-		| { $ours, peer: {
+		| select($both | length == $n)
+		| { $ours, peer: { program: "iperf3",
 			bits_per_second: (($both | map(.bytes) | add) * 8 / ($both | map(.seconds) | add)),
 			cc: [.end.sender_tcp_congestion, .end.receiver_tcp_congestion] } }' "$work/rival")
+	[ -n "$value" ] || run_failed "iperf3: not $share_seconds intervals; it" "$work/rival"
 }
 
 # sharing ID CC
@@ -92,6 +94,7 @@ one_lost() {
 	call "$work/streams.out" "$streams" send "$1" "$addr" @PORT@ 30 100 || give_up 'parallel_streams send' "$work/streams.out.err" || return
 	end || run_failed 'parallel_streams serve' "$work/streams.in" || return
 	value=$(jq -c -s -f "$top/tests/parallel_streams/late.jq" "$work/streams.out" "$work/streams.in")
+	[ "$(jq .late <<<"$value")" -gt 0 ] || run_failed 'parallel_streams: no message was late, so none was lost; it' /dev/null || return
 	may_sleep
 }
 
@@ -126,7 +129,7 @@ far_run() {
 }
 
 far_arrived() {
-	[[ $value == *'"ended"'* ]] || cmp -s "$shm/src/far" "$shm/dst/far" || run_failed "$1: what arrived is not what was sent" /dev/null
+	[[ $value == *'"ended"'* ]] || arrived far "$1"
 }
 
 far_ours() {
@@ -220,7 +223,7 @@ far_needs() {
 		command -v $tool >/dev/null || why="needs $tool: scripts/packages --install bench"
 	done
 	[ "$(id -u)" -eq 0 ] || why='needs to be root: sshd'
-	[ -n "$why" ] || [ -n "$shm" ] || make_files || why='needs room in /dev/shm'
+	[ -n "$why" ] || make_files || why='needs room in /dev/shm'
 }
 
 # 16 MiB in flight: the usual 2 MiB would be the limit at more than 600 Mb/s.
@@ -255,10 +258,11 @@ sharing_seconds() {
 }
 
 losses() {
-	local id why share_seconds whole_seconds=$seconds seconds=$seconds
+	local id why share_seconds whole_seconds=$seconds seconds=$seconds limit
 
 	share_seconds=$(sharing_seconds)
 	seconds=$(lossy_seconds)
+	limit=$((share_seconds + 25))
 
 	for id in L1 L1b L2 L2b L3 L4; do
 		wanted $id || continue

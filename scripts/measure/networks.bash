@@ -119,11 +119,12 @@ make_bad_link() {
 		$in_left ip link set bad0 up && $in_right ip link set bad0 up
 }
 
-# bad_link OPTION...: the options of ddp-impair
+# bad_link OPTION...: the options of ddp-impair. may_sleep ends it; the limit is for the case that
+# this script cannot.
 bad_link() {
 	: >"$work/relay"
 	# shellcheck disable=SC2086
-	$in_middle "$build/ddp-impair" --json --seed 1 --seconds 600 --between left,right "$@" </dev/null >"$work/relay" 2>&1 &
+	$in_middle "$build/ddp-impair" --json --seed 1 --seconds $((pairs * 10 * (seconds + share_seconds + far_limit))) --between left,right "$@" </dev/null >"$work/relay" 2>&1 &
 	spinners="$spinners $!"
 	await 5 grep -q 'relaying between' "$work/relay" || run_failed relay "$work/relay"
 }

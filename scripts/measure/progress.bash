@@ -20,7 +20,7 @@ cost() {
 	L4) [ -z "$quick" ] && echo $(((pairs < 3 ? pairs : 3) * 110 + 135)) || echo 60 ;;
 	L3) echo 10 ;;
 	# P5m, P6 and P6m come from the same run, P10 from the run of P1
-	P5) [ -z "$quick" ] && echo 120 || echo 20 ;;
+	P5) echo $(((pairs < 5 ? pairs : 5) * 8 + 10)) ;;
 	P5m | P6 | P6m | P10) echo 0 ;;
 	P7) echo $((pairs * 20 + 50)) ;; # cubic and bbr
 	P13) echo $((pairs * 16 + 10)) ;;

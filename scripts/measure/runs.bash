@@ -177,7 +177,7 @@ iperf() {
 	cpu=$(awk "BEGIN { print $(cpu_of "$work/peer.cpu") + $(cpu_of "$work/server.cpu") }")
 	value=$(jq -c --argjson cpu "$cpu" '
 		([.intervals[].sum.bytes] | add) as $all | .end | {
-			bits_per_second: .sum_received.bits_per_second, cpu_seconds_per_gib: ($cpu * 1073741824 / $all),
+			program: "iperf3", bits_per_second: .sum_received.bits_per_second, cpu_seconds_per_gib: ($cpu * 1073741824 / $all),
 			# Its own figure, for its time including the warm-up: a cross-check.
 			cpu_seconds_per_gib_reported: ((.cpu_utilization_percent | .host_total + .remote_total) / 100 * ($seconds + 1) * 1073741824 / $all),
 			cc: [.sender_tcp_congestion, .receiver_tcp_congestion], retransmits: .sum_sent.retransmits

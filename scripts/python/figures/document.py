@@ -50,11 +50,11 @@ def add_other(runs, path):
 
 
 def reported(run):
-    """Returns the congestion controls that iperf3 reported in the peer's runs."""
+    """Returns the congestion controls that iperf3 reported in its runs."""
     found = set()
     for each in [*run.get("pairs", ()), *run.get("others", ()), *run.get("rounds", ())]:
-        for name, value in each.items():
-            if name not in ("ours", "other") and isinstance(value, dict):
+        for value in each.values():
+            if isinstance(value, dict) and value.get("program") == "iperf3":
                 found.update(cc for cc in value.get("cc") or () if cc)
     return found
 

@@ -144,8 +144,8 @@ ROWS = (
     seconds("P32m", "many files of 4 KiB by ssh / {peer}, time", 0.7, peers=SSH_PEERS),
     Row("P33", "connections a second, TLS / openssl s_time -new", "/s", AT_LEAST, 0.8,
         "per_second", peers=("s_time",)),
-    Row("P33p", "as P33, plain / openssl s_time -new", "/s", AT_LEAST, 0.8, "per_second",
-        runs="P33", ours="plain", peers=("s_time",)),
+    Row("P33p", "as P33 / without TLS", "/s", AT_LEAST, None, "per_second", runs="P33",
+        peers=("plain",)),
     Row("L1", "1 % loss, 20 ms: udp, RDMA Write / TCP, cubic", "Mb/s", AT_LEAST, 1.3,
         "bits_per_second"),
     Row("L1b", "1 % loss, 20 ms: udp, --cc bbr / TCP, bbr", "Mb/s", AT_LEAST, 0.9,
@@ -184,6 +184,8 @@ def figure(row, run):
                                      held=result.pop("held", ""))
     if "pass" not in result:
         result["pass"] = reaches(result["ratio"], row.sign, row.bar)
+    if result.get("ours_ended") and row.bar is not None:
+        result["pass"] = False  # its true time is not known
     return result
 
 

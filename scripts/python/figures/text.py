@@ -129,12 +129,12 @@ INTRODUCTION = """\
 `scripts/bench --page FILE` writes such a page. Most figures compare with a named peer in the same
 run, over two network namespaces joined by veth (MTU 1500, default offloads). P12, P12u and P31
 compare with a constant, P1lo uses loopback, P3m an MTU of 9,000 octets, and the L figures a link
-that `ddp-impair` makes, with offloads off. CRC is on (off in P32 and P32m: the default of start-up
-by ssh), and the data of every run is verified. A ratio is the median of the ratios of the pairs,
-which can differ from the ratio of the two medians; its range follows in parentheses, unless there
-was only one measurement. In P8 and P9 our tools poll for up to 60 us before they sleep; sockperf
-sleeps at once. `scripts/bench --help` and the heads of the files in `scripts/measure` describe the
-figures.
+that `ddp-impair` makes, with offloads off. CRC is on, except in P32 and P32m (the default of
+start-up by ssh) and in P31 (DTLS protects the packets, and SCTP then needs no checksum). The data
+of every run is verified. A ratio is the median of the ratios of the pairs, which can differ from
+the ratio of the two medians; its range follows in parentheses, unless there was only one
+measurement. In P8 and P9 our tools poll for up to 60 us before they sleep; sockperf sleeps at once.
+`scripts/bench --help` and the heads of the files in `scripts/measure` describe the figures.
 """
 
 
@@ -159,7 +159,8 @@ def measured(document):
     result = (f"Measured on {document['date'][:10]}: {document['cpu']}, {document['cores']} cores, "
               f"Linux {document['kernel']}; {pairs(document)} of "
               f"{document['seconds']} s (L1 and L1b: at least 5 s; L2 and L2b: at least 20 s; "
-              f"L4: at most three rounds); load before: {document['load_before']}.\n\n"
+              "L4: at most three rounds; P5 to P6m: at most 5 pairs of 200 ms; P11: 7 pairs); "
+              f"load before: {document['load_before']}.\n\n"
               f"Versions: {versions}.\n")
     if document["beside"]:
         result += (f"\nOther build: {document['beside']['version']}, measured in the same "
