@@ -85,6 +85,32 @@ run_tests() {
     assert_equal "$(tail -n 1 <<<"$output")" '2 passed, 0 failed, 0 skipped'
 }
 
+# shellcheck disable=SC2016
+@test "of a file only the failed tests run again, but all if a failure belongs to no test, or if they are ordered" {
+    local file=$BATS_TEST_TMPDIR/some.bats
+
+    export SEEN=$BATS_TEST_TMPDIR
+    # The first test fails in its first run, the second one would fail in its second run.
+    printf '%s\n' '@test "a (b) [c] d|e.f* g, it'"'"'s ^h" { [ -e "$SEEN/a" ] || ! touch "$SEEN/a"; }' \
+        '@test "once" { mkdir "$SEEN/once"; }' '@test "never" { [ -e "$SEEN/never" ]; }' >"$file"
+    BATS_FILES=$file IW_TRIES=2 run_tests bats
+    assert_status 1
+    assert_output_has "some::a (b) [c] d|e.f* g, it's ^h (go 1)"
+    assert_output_has 'bats: some::never'
+    assert_equal "$(tail -n 1 <<<"$output")" '2 passed, 1 failed, 0 skipped'
+    touch "$SEEN/never"
+    rmdir "$SEEN/once"
+    echo 'teardown_file() { [ -e "$SEEN/t" ] || ! touch "$SEEN/t"; }' >>"$file"
+    BATS_FILES=$file IW_TRIES=2 run_tests bats
+    assert_status 1
+    assert_output_has 'bats: some::once'
+    assert_equal "$(tail -n 1 <<<"$output")" '2 passed, 1 failed, 0 skipped'
+    printf '%s\n' '# bats file_tags=all,ordered' '@test "first" { echo >>"$SEEN/first"; }' '@test "second" { [ "$(wc -l <"$SEEN/first")" -eq 2 ]; }' >"$file"
+    BATS_FILES=$file IW_TRIES=2 run_tests bats
+    assert_status 0
+    assert_equal "$(tail -n 1 <<<"$output")" '2 passed, 0 failed, 0 skipped'
+}
+
 @test "a skip is a failure when IW_MUST_RUN names its reason" {
     printf '%s\n' '@test "skips" { skip "needs raw: no"; }' '@test "passes" { true; }' >"$BATS_TEST_TMPDIR/some.bats"
     export BATS_FILES=$BATS_TEST_TMPDIR/some.bats

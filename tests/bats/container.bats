@@ -4,7 +4,7 @@
 # The Containerfile: the image builds from the tracked files alone, and a file moves from one
 # container to another. A bare Debian replaces debian:bookworm-slim, so that no image is downloaded.
 
-# bats file_tags=compiles,all,plain
+# bats file_tags=compiles,all,plain,ordered
 
 load helpers
 load debian

@@ -4,7 +4,7 @@
 # The Debian packages: built from the tarball of scripts/dist in a clean folder, checked by lintian,
 # then installed, used and removed in a bare Debian that has nothing else of this project.
 
-# bats file_tags=compiles,all,plain
+# bats file_tags=compiles,all,plain,ordered
 
 load helpers
 load debian
