@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Congestion control of one path. A controller is a table of functions that update struct
- * iw_sctp_cc and nothing else. The time is an argument.
+ * iw_sctp_cc, BBR also its model of the path, and nothing else. The time is an argument.
  */
 #ifndef IW_SCTP_CC_H
 #define IW_SCTP_CC_H

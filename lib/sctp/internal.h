@@ -203,7 +203,7 @@ struct outq {
 	uint64_t resent_end;
 	uint64_t rack_at, tlp_at; /* timers */
 	uint8_t probes;   /* tail-loss probes since a chunk that was sent once was acknowledged */
-	bool tlp_out;     /* a tail-loss probe was sent, and nothing was acknowledged since */
+	bool tlp_out;     /* a tail-loss probe was queued, and nothing was acknowledged since */
 	uint64_t tlp_seq; /* the chunk that the probe repeats */
 	uint64_t persist_at; /* when to send a zero window probe */
 	bool probe_window;   /* one chunk may be sent although the window is closed */
@@ -652,7 +652,7 @@ void iw_sctp_know_max(struct iw_sctp_assoc *a, uint32_t max);
 void iw_sctp_check_max(struct iw_sctp_assoc *a);
 
 /* rate.c */
-/* Returns the model of the path, which is made if necessary. NULL: no memory; cubic continues. */
+/* Returns the model of the path, which is made if necessary. NULL: no memory; cubic replaces bbr. */
 struct path_model *iw_sctp_model(struct path *p);
 void iw_sctp_model_free(struct path *p);
 /*

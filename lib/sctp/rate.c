@@ -80,7 +80,7 @@ static struct rate_mark *mark_at(struct path_model *m, unsigned i)
 	return &m->mark[(m->first + i) % RATE_MARKS];
 }
 
-/* Without room, every second mark is dropped, and new ones are made half as often. */
+/* Without room, every second mark is dropped, and the least time between new ones is doubled. */
 static void thin_out(struct path_model *m)
 {
 	for (unsigned i = 0; i < RATE_MARKS / 2; i++)

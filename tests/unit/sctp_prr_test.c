@@ -303,7 +303,10 @@ static unsigned sent_in(unsigned ms)
 	return hand_tsns(&h, t, CAUGHT);
 }
 
-/* RACK's timer finds losses. It permits one packet for the first ones, and none in a recovery. */
+/*
+ * RACK's timer finds losses. It permits one packet for the first ones. In a recovery it permits none,
+ * unless a retransmission was lost.
+ */
 static void timer_permits_nothing_in_a_recovery(void **state)
 {
 	static const uint16_t gaps[] = { 20, 20, 25, 25 };
