@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#ifndef __has_feature /* only clang has it */
+#ifndef __has_feature /* gcc before 14 */
 #define __has_feature(name) 0
 #endif
 

@@ -5,8 +5,8 @@
  * part of the octets that it acknowledges, so that the path never pauses, and reaches the reduced
  * cwnd after one round trip. If less than cwnd is in flight, each SACK permits the octets that were
  * acknowledged and not replaced yet, at least those that it acknowledges itself, and one chunk more
- * if it advances the cumulative TSN and shows no loss, up to cwnd. A timer permits nothing here; RACK's
- * timer and a tail-loss probe permit one packet apart from this (rtx_pass).
+ * if it advances the cumulative TSN and shows no loss, up to cwnd. A timer permits nothing here;
+ * RACK's timer and a tail-loss probe permit one packet apart from this (rtx_pass).
  */
 #include "sctp/internal.h"
 

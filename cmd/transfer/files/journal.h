@@ -47,7 +47,7 @@ int iw_journal_open(struct iw_journal *j, int dir, const char *name, int part,
 void iw_journal_note(struct iw_journal *j, uint64_t off, const struct iw_xfer_digest *d);
 /*
  * Invalidates the journal, including records that are added later: the next transfer starts again.
- * Fails if the file system has become read-only: then the journal can only be removed.
+ * It has no effect if the file system has become read-only.
  */
 void iw_journal_invalidate(struct iw_journal *j);
 /* True if name in dir is the journal of a file other than m, or of another version of m. */
