@@ -435,7 +435,7 @@ between() {
 
 @test "ddp-bench xdp --between: two interfaces of this machine, which come back as they were" {
     require_root
-    between 'ddp-bench xdp --time 20ms --count 1 --between a0,b0'
+    between 'ddp-bench xdp --time 200ms --count 1 --between a0,b0'
     assert_output_has 'status 0'
     assert_output_has 'p6 multi   ratio '
     assert_output_has 'receive and place, single'
