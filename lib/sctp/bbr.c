@@ -102,13 +102,12 @@ static uint32_t window_min(const struct iw_sctp_cc *c)
 /* Returns true if the sample begins a new round. */
 static bool begins_round(struct iw_sctp_bbr *b, const struct iw_sctp_cc_sample *s)
 {
-	if (s->delivered_then < b->round_end)
+	if (s->delivered_then < b->round_delivered)
 		return false;
 	b->last_delivered =
 		(uint32_t)IW_MIN(s->delivered - b->round_delivered, (uint64_t)UINT32_MAX / 4);
 	b->last_rate = b->round_rate;
 	b->round_rate = 0;
-	b->round_end = s->delivered;
 	b->round_delivered = s->delivered;
 	b->round_lost = b->lost;
 	b->responded = false;

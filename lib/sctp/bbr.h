@@ -27,8 +27,7 @@ struct iw_sctp_bbr {
 	/* The highest rate in this cycle of the phases and in the one before. */
 	uint64_t rate_max[2];
 	uint64_t rtt_min, rtt_min_at;
-	/* A round ends when a chunk sent after its beginning is acknowledged. */
-	uint64_t round, round_end;
+	uint64_t round; /* it ends when a chunk sent after its beginning is acknowledged */
 	uint64_t round_delivered, round_lost; /* totals at the beginning of the round */
 	uint64_t lost;                        /* the total as of the last sample */
 	uint64_t round_rate, last_rate;       /* the highest in this round, in the last one */

@@ -198,13 +198,7 @@ const struct iw_sctp_cc_ops iw_sctp_cc_cubic = {
 	.prr = true,
 };
 
-const struct iw_sctp_cc_ops iw_sctp_cc_auto = {
-	.name = "auto",
-	.ack = cubic_ack,
-	.loss = cubic_loss,
-	.timeout = cubic_timeout,
-	.prr = true,
-};
+const struct iw_sctp_cc_ops iw_sctp_cc_auto = { .name = "auto" };
 
 const struct iw_sctp_cc_ops *iw_sctp_cc_find(const char *name)
 {

@@ -64,8 +64,8 @@ struct iw_sctp_cc_ops {
 
 extern const struct iw_sctp_cc_ops iw_sctp_cc_rfc9260, iw_sctp_cc_cubic, iw_sctp_cc_bbr;
 /*
- * Not a controller but a choice: the association begins with cubic, and rate.c chooses cubic or
- * bbr by the round-trip time of its path.
+ * Not a controller, so without functions, but a choice: the association begins with cubic, and
+ * rate.c chooses cubic or bbr by the round-trip time of its path.
  */
 extern const struct iw_sctp_cc_ops iw_sctp_cc_auto;
 
