@@ -155,7 +155,8 @@ struct out_chunk {
 	uint32_t ppid;
 	uint16_t stream, len; /* len: all user data */
 	uint16_t sends;       /* number of transmissions; saturates */
-	uint8_t path;         /* of the last transmission; after T3, of the next one */
+	uint8_t path;         /* of the last transmission */
+	uint8_t next_path;    /* of a LOST chunk: that of the next transmission */
 	uint8_t hdr_len;
 	bool sack_now, in_place;
 	struct iw_vec vec[IW_SCTP_SEND_VECS];
@@ -199,12 +200,19 @@ struct outq {
 	uint32_t undo_left;          /* entries of undo_tsn */
 	bool undo_full;              /* there were more than it holds, so nothing is undone */
 	uint64_t undo_until;         /* the time from which nothing is undone */
+	/*
+	 * The recovery began because a tail-loss probe was acknowledged: its TSN, and how long it had
+	 * waited; 0: it began otherwise.
+	 */
+	uint32_t undo_probe;
+	uint64_t undo_wait;
 	/* Chunks below it may be out of sending order: one was retransmitted or reneged. */
 	uint64_t resent_end;
 	uint64_t rack_at, tlp_at; /* timers */
-	uint8_t probes;   /* tail-loss probes since a chunk that was sent once was acknowledged */
-	bool tlp_out;     /* a tail-loss probe was queued, and nothing was acknowledged since */
-	uint64_t tlp_seq; /* the chunk that the probe repeats */
+	uint8_t probes;    /* tail-loss probes since a chunk that was sent once was acknowledged */
+	bool tlp_out;      /* a tail-loss probe was queued, and nothing was acknowledged since */
+	uint64_t tlp_seq;  /* the chunk that the probe repeats */
+	uint64_t tlp_wait; /* how long it had waited */
 	uint64_t persist_at; /* when to send a zero window probe */
 	bool probe_window;   /* one chunk may be sent although the window is closed */
 	/* The peer has dropped a probe and opened its window: the probe is repeated without T3. */
@@ -275,10 +283,11 @@ struct path {
 	/* RACK: of the acknowledged chunk that was sent last: the time, its seq, its round trip. */
 	uint64_t rack_sent, rack_seq, rack_rtt;
 	/*
-	 * Of the SACK that is being processed: octets acknowledged, flight before it, a round-trip
-	 * time (0: none).
+	 * Of the SACK that is being processed: octets acknowledged, the lowest seq of these chunks,
+	 * flight before it, a round-trip time (0: none).
 	 */
 	uint32_t newly, flight_before;
+	uint64_t newly_from;
 	uint64_t sample;
 	uint64_t rack_sent_before, rack_seq_before;
 	/* Heartbeats. */
@@ -639,7 +648,10 @@ void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq, const char *reason
 uint64_t iw_sctp_first_lost(struct outq *q);
 /* Returns the first seq in [from, end) whose chunk is not GAPPED; end if all are GAPPED. */
 uint64_t iw_sctp_skip_gapped(const struct outq *q, uint64_t from, uint64_t end);
-/* The peer has the chunk: removes it from the counts of its state, FLIGHT or LOST. */
+/*
+ * The peer has the chunk: removes it from the counts of its state, FLIGHT or LOST. Stops T3 with the
+ * last chunk in flight on its path (RFC 9260 6.3.2, R2); iw_sctp_mark_lost does the same.
+ */
 void iw_sctp_leave(struct iw_sctp_assoc *a, uint64_t seq);
 /* Returns iw_sctp_max_message as if every path MTU were proven: such messages are accepted too. */
 uint32_t iw_sctp_max_unproven(const struct iw_sctp_assoc *a);
@@ -689,6 +701,8 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now);
 void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_t now);
 /* Chunk seq is retransmitted: in a recovery, a duplicate may show later that this was spurious. */
 void iw_sctp_note_resent(struct outq *q, uint64_t seq);
+/* The recovery that has just begun is due to the tail-loss probe, which was a retransmission. */
+void iw_sctp_note_probe(struct outq *q);
 /*
  * The peer has received chunks twice, as the SACK reports: for retransmissions that were spurious,
  * RACK waits longer from now on. If all those of the recovery were, its reduction of cwnd is undone.

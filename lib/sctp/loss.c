@@ -26,6 +26,7 @@ void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_
 		q->undo_left = 0;
 		q->undo_full = false;
 		q->undo_until = IW_TIME_NEVER;
+		q->undo_wait = 0;
 		iw_sctp_choose_cc(a, true);
 	}
 	for (unsigned i = 0; i < a->npaths && !q->in_recovery; i++) {
@@ -107,6 +108,13 @@ void iw_sctp_note_resent(struct outq *q, uint64_t seq)
 		q->undo_tsn[q->undo_left++] = q->tsn0 + (uint32_t)seq;
 }
 
+void iw_sctp_note_probe(struct outq *q)
+{
+	iw_sctp_note_resent(q, q->tlp_seq);
+	q->undo_probe = q->tsn0 + (uint32_t)q->tlp_seq;
+	q->undo_wait = q->tlp_wait;
+}
+
 /* Removes a TSN from the table of retransmissions. False: it is not there. */
 static bool take_resent(struct outq *q, uint32_t tsn)
 {
@@ -127,10 +135,14 @@ void iw_sctp_take_dups(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s, ui
 	if (now >= q->undo_until)
 		q->undo_left = 0;
 	for (unsigned i = 0; i < n && q->undo_left > 0; i++) {
+		uint32_t tsn = iw_sctp_dup(s, i);
+
 		/* A duplicate that the network made does not show a spurious retransmission. */
-		if (!take_resent(q, iw_sctp_dup(s, i)))
+		if (!take_resent(q, tsn))
 			continue;
-		widen_margin(q);
+		/* A probe that was sent too early does not show that packets overtake each other. */
+		if (q->undo_wait == 0 || tsn != q->undo_probe)
+			widen_margin(q);
 		if (q->undo_left == 0 && !q->undo_full && q->nlost == 0)
 			undo(a);
 	}
@@ -139,11 +151,16 @@ void iw_sctp_take_dups(struct iw_sctp_assoc *a, const struct iw_sctp_sack *s, ui
 void iw_sctp_end_recovery(struct iw_sctp_assoc *a, uint64_t now)
 {
 	struct outq *q = &a->out;
+	uint64_t wait = UNDO_MIN;
 
 	leave_recovery(a);
-	q->undo_until = now + UNDO_MIN;
 	for (unsigned i = 0; i < a->npaths; i++)
-		q->undo_until = IW_MAX(q->undo_until, now + UNDO_TRIPS * a->paths[i].srtt);
+		wait = IW_MAX(wait, UNDO_TRIPS * a->paths[i].srtt);
+	/*
+	 * If the original arrived late and its SACK was taken for that of the probe, the duplicate is
+	 * reported later by the time that the probe had waited.
+	 */
+	q->undo_until = now + wait + q->undo_wait;
 	if (q->margin_keep > 0 && --q->margin_keep == 0)
 		q->margin = 0;
 }
@@ -189,9 +206,6 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now)
 		iw_sctp_mark_lost(a, seq, "rack");
 		iw_sctp_pmtu_lost(p, c->sends, now);
 	}
-	for (unsigned i = 0; i < a->npaths; i++)
-		if (a->paths[i].nflight == 0)
-			a->paths[i].t3_at = IW_TIME_NEVER;
 	/*
 	 * RFC 5681 4.3: the loss of a retransmission reduces the window again. Otherwise a window
 	 * far above the path would keep losing chunks, and the recovery would never end. The first
@@ -238,9 +252,10 @@ static void tail_probe(struct iw_sctp_assoc *a)
 {
 	const struct path *p = iw_sctp_data_path(a);
 	struct outq *q = &a->out;
+	uint64_t wait = tlp_wait(p) << q->probes;
 
 	if (iw_sctp_tracing(a))
-		iw_sctp_trace_timer(a, p->index, "tail_probe", tlp_wait(p) << q->probes);
+		iw_sctp_trace_timer(a, p->index, "tail_probe", wait);
 	q->probes = (uint8_t)IW_MIN(q->probes + 1, PROBES_MAX);
 	/*
 	 * Chunks that are lost are sent before any other: one of them is the probe. RFC 8985 7.3
@@ -248,13 +263,14 @@ static void tail_probe(struct iw_sctp_assoc *a)
 	 */
 	if (q->nlost > 0) {
 		a->count.tail_probes++;
-		a->paths[chunk_at(q, iw_sctp_first_lost(q))->path].rtx_pass = true;
+		a->paths[chunk_at(q, iw_sctp_first_lost(q))->next_path].rtx_pass = true;
 		return;
 	}
 	for (uint64_t seq = q->next; seq > q->una; seq--) {
 		if (STATE_OF(*state_at(q, seq - 1)) != CHUNK_FLIGHT)
 			continue;
 		q->tlp_seq = seq - 1;
+		q->tlp_wait = wait;
 		q->tlp_out = true;
 		a->count.tail_probes++;
 		iw_sctp_mark_lost(a, seq - 1, NULL);
@@ -322,13 +338,11 @@ void iw_sctp_t3(struct iw_sctp_assoc *a, struct path *p, uint64_t now)
 	for (uint64_t seq = q->una; seq < q->next; seq++) {
 		struct out_chunk *c = chunk_at(q, seq);
 
-		if (c->path != p->index)
-			continue;
-		if (STATE_OF(*state_at(q, seq)) == CHUNK_FLIGHT)
+		if (STATE_OF(*state_at(q, seq)) == CHUNK_FLIGHT && c->path == p->index)
 			iw_sctp_mark_lost(a, seq, "t3");
-		/* 6.4; also for a chunk that was to be retransmitted on p */
-		if (STATE_OF(*state_at(q, seq)) == CHUNK_LOST)
-			c->path = to->index;
+		/* 6.4; also a chunk that was to be retransmitted on p */
+		if (STATE_OF(*state_at(q, seq)) == CHUNK_LOST && c->next_path == p->index)
+			c->next_path = to->index;
 	}
 	to->rtx_pass = true; /* E3: one packet at once */
 	leave_recovery(a);

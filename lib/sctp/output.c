@@ -222,7 +222,7 @@ static struct path *choose(struct iw_sctp_assoc *a, uint64_t *seq, uint64_t now)
 
 	if (q->nlost > 0) {
 		*seq = iw_sctp_first_lost(q);
-		p = &a->paths[chunk_at(q, *seq)->path];
+		p = &a->paths[chunk_at(q, *seq)->next_path];
 		if (!path_is_usable(p))
 			p = iw_sctp_other_path(a, p);
 	} else if (q->next < q->end) {

@@ -306,22 +306,25 @@ static void leave_flight(struct iw_sctp_assoc *a, const struct out_chunk *c)
 	struct path *p = &a->paths[c->path];
 
 	p->flight -= chunk_octets(c->len);
-	p->nflight--;
 	a->out.flight_data -= c->len;
+	if (--p->nflight == 0)
+		p->t3_at = IW_TIME_NEVER; /* 6.3.2 R2 */
 }
 
 void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq, const char *reason)
 {
 	struct outq *q = &a->out;
-	struct path *p = &a->paths[chunk_at(q, seq)->path];
+	struct out_chunk *c = chunk_at(q, seq);
+	struct path *p = &a->paths[c->path];
 
 	if (iw_sctp_tracing(a) && reason)
 		iw_sctp_trace_lost(a, seq, reason);
 	if (p->model && reason)
-		p->model->lost += chunk_octets(chunk_at(q, seq)->len);
-	leave_flight(a, chunk_at(q, seq));
+		p->model->lost += chunk_octets(c->len);
+	leave_flight(a, c);
 	/* RFC 9937: a loss alone permits nothing; the next acknowledgement does. */
-	p->prr.window -= IW_MIN(p->prr.window, chunk_octets(chunk_at(q, seq)->len));
+	p->prr.window -= IW_MIN(p->prr.window, chunk_octets(c->len));
+	c->next_path = c->path;
 	*state_at(q, seq) = CHUNK_LOST;
 	q->nlost++;
 	q->lost_from = IW_MIN(q->lost_from, seq);

@@ -219,8 +219,6 @@ static void send_again(struct path *p)
 			iw_sctp_trace_lost(a, seq, "mtu");
 		iw_sctp_mark_lost(a, seq, NULL);
 	}
-	if (p->nflight == 0)
-		p->t3_at = IW_TIME_NEVER;
 }
 
 void iw_sctp_pmtu_lower(struct path *p, uint32_t mtu, uint64_t now)

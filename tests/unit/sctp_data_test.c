@@ -1659,18 +1659,21 @@ static void a_duplicate_of_the_probe_restores_the_window(void **state)
 {
 	struct iw_sctp_path p;
 	uint32_t cwnd, tsn;
+	uint64_t sent_at;
 
 	(void)state;
 	open_wide();
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	cwnd = p.cwnd;
 	h.n.b.a->paths[0].srtt = IW_MSEC(1);
+	sent_at = h.n.now;
 	tsn = send_until_probe();
+	assert_int_equal(h.n.b.a->out.tlp_wait, h.n.now - sent_at);
 	net_run(&h.n, h.n.now + IW_MSEC(50));
 	acknowledge(tsn, 1 << 20, NULL, 0);
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	assert_int_equal(p.cwnd, cwnd / 2);
-	net_run(&h.n, h.n.now + IW_MSEC(9));
+	net_run(&h.n, h.n.now + h.n.b.a->out.tlp_wait + IW_MSEC(9));
 	report_duplicate(tsn, tsn);
 	assert_int_equal(iw_sctp_path(h.n.b.a, 0, &p), 0);
 	assert_int_equal(p.cwnd, cwnd);

@@ -140,6 +140,53 @@ static void nothing_is_undone_two_round_trips_after_the_recovery(void **state)
 	assert_int_equal(path.cc.cwnd, CWND);
 }
 
+/* The recovery began because the tail-loss probe, chunk 99, was acknowledged after 240 ms. */
+static void open_recovery_by_probe(void)
+{
+	open_recovery(0);
+	a.out.tlp_seq = 99;
+	a.out.tlp_wait = IW_MSEC(240);
+	iw_sctp_note_probe(&a.out);
+}
+
+static void early_probe_shows_no_reordering(void **state)
+{
+	(void)state;
+	open_recovery_by_probe();
+	report_duplicate(99);
+	assert_int_equal(path.cc.cwnd, CWND);
+	assert_false(a.out.reordered);
+	assert_int_equal(a.out.margin, 0);
+	/* Other retransmissions of such a recovery do, and the same chunk in a recovery without it. */
+	open_recovery_by_probe();
+	iw_sctp_note_resent(&a.out, 11);
+	report_duplicate(11);
+	assert_true(a.out.reordered);
+	open_recovery_by_probe();
+	a.out.in_recovery = false;
+	iw_sctp_begin_recovery(&a, 1, now);
+	iw_sctp_note_resent(&a.out, 99);
+	report_duplicate(99);
+	assert_true(a.out.reordered);
+}
+
+/* The original arrived just before the probe, which was sent 240 ms after it. */
+static void early_probe_is_undone_after_its_wait(void **state)
+{
+	(void)state;
+	for (unsigned late = 0; late < 2; late++) {
+		open_recovery_by_probe();
+		a.out.una = a.out.next;
+		iw_sctp_end_recovery(&a, now);
+		now += IW_MSEC(240 + 40) - 1 + late;
+		report_duplicate(99);
+		if (late)
+			assert_true(path.cc.cwnd < CWND);
+		else
+			assert_int_equal(path.cc.cwnd, CWND);
+	}
+}
+
 static void margin_grows_once_in_a_round_trip(void **state)
 {
 	(void)state;
@@ -175,6 +222,8 @@ int main(void)
 		cmocka_unit_test(retransmissions_of_an_earlier_recovery_are_ignored),
 		cmocka_unit_test(more_retransmissions_than_the_table_holds_are_not_undone),
 		cmocka_unit_test(nothing_is_undone_two_round_trips_after_the_recovery),
+		cmocka_unit_test(early_probe_shows_no_reordering),
+		cmocka_unit_test(early_probe_is_undone_after_its_wait),
 		cmocka_unit_test(margin_grows_once_in_a_round_trip),
 		cmocka_unit_test(margin_ends_after_16_recoveries),
 	};

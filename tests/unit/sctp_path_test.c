@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Several addresses of one peer: verification, choice, error counts, failure. */
-#include "sctp/sctp.h"
+#include "sctp/internal.h"
 
 #include "unit/sctp_hand.h"
 
@@ -46,12 +46,20 @@ static unsigned path_to(const struct caught *p)
 	return p->to.ip[15] == hosts[1];
 }
 
+/* from, to: a gap block, counted from cum; 0: none */
+static void acknowledge_gap(uint32_t cum, uint16_t from, uint16_t to)
+{
+	uint8_t value[IW_SCTP_SACK_LEN + 4], block[4];
+	struct iw_sctp_sack s = { .cum = cum, .a_rwnd = 100000, .ngaps = from > 0, .gaps = block };
+
+	iw_put_be16(block, from);
+	iw_put_be16(block + 2, to);
+	say(1, IW_SCTP_SACK, value, (size_t)iw_wire_sctp_sack_encode(value, sizeof(value), &s));
+}
+
 static void acknowledge(uint32_t cum)
 {
-	uint8_t value[IW_SCTP_SACK_LEN];
-	struct iw_sctp_sack s = { .cum = cum, .a_rwnd = 100000 };
-
-	say(1, IW_SCTP_SACK, value, (size_t)iw_wire_sctp_sack_encode(value, sizeof(value), &s));
+	acknowledge_gap(cum, 0, 0);
 }
 
 /* Counts the packets sent; HEARTBEATs to the paths of the set are answered. */
@@ -405,15 +413,13 @@ static void lost_data_leaves_a_path_that_fails(void **state)
 	hand_close(&h);
 }
 
-/* 6.4: chunks that another path lost, and that were to be retransmitted on the path that fails now. */
-static void lost_data_leaves_a_path_that_never_carried_it(void **state)
+/* Path 0 has timed out with more chunks in flight than path 1 has room for, which is for 5. */
+static uint32_t time_out_with_more_than_path_1_takes(void)
 {
 	uint32_t acked = 0;
 
-	(void)state;
 	open_listed(NULL);
 	pass(IW_SEC(5), 3);
-	/* The window of path 0 becomes larger than that of path 1, which has room for 5 chunks. */
 	post_of(40, 1000);
 	for (; acked < 20; acked += 5)
 		acknowledge(h.peer_tsn + acked + 4);
@@ -421,6 +427,113 @@ static void lost_data_leaves_a_path_that_never_carried_it(void **state)
 	while (path(1).flight < 5 * 1016)
 		pass(IW_MSEC(10), 0);
 	assert_int_equal(path(0).flight, 0);
+	return acked;
+}
+
+/*
+ * 8.2: a SACK that arrives after the timeout counts for the path on which the chunks were sent, not
+ * for the one on which they would have been sent again.
+ */
+static void late_sack_counts_for_the_path_that_carried_the_chunks(void **state)
+{
+	uint32_t acked;
+	uint64_t srtt;
+
+	(void)state;
+	acked = time_out_with_more_than_path_1_takes();
+	assert_int_equal(path(0).errors, 1);
+	srtt = path(1).srtt;
+	acknowledge_gap(h.peer_tsn + acked - 1, 6, 7);
+	assert_int_equal(path(0).errors, 0);
+	assert_int_equal(path(1).srtt, srtt);
+	assert_int_equal(path(1).flight, 5 * 1016);
+	hand_close(&h);
+}
+
+/* The state of the engine, below the functions for users. */
+static struct path *inner(unsigned i)
+{
+	return &h.n.b.a->paths[i];
+}
+
+/*
+ * Five chunks are in flight on path 0. Then it looks as if the first had been sent on path 1, with
+ * plenty of time left. Returns its seq.
+ */
+static uint64_t send_the_first_elsewhere(void)
+{
+	struct out_chunk *c;
+	uint64_t seq;
+
+	open_listed(NULL);
+	pass(IW_SEC(5), 3);
+	post_of(5, 1000);
+	seq = h.n.b.a->out.una;
+	c = chunk_at(&h.n.b.a->out, seq);
+	assert_int_equal(inner(0)->nflight, 5);
+	c->path = 1;
+	inner(0)->flight -= 1016;
+	inner(0)->nflight--;
+	inner(1)->flight += 1016;
+	inner(1)->nflight++;
+	inner(1)->t3_at = h.n.now + IW_SEC(10);
+	net_run(&h.n, h.n.now + IW_MSEC(2)); /* before RACK finds a loss, or a probe is sent */
+	return seq;
+}
+
+/* 6.3.2, R3: what the SACK acknowledges has to be the earliest chunk of the path, not of all. */
+static void t3_restarts_with_the_earliest_chunk_of_its_path(void **state)
+{
+	static const uint16_t gaps[] = { 2, 3, 5, 5 };
+	uint64_t seq, t3;
+
+	(void)state;
+	seq = send_the_first_elsewhere();
+	t3 = inner(0)->t3_at;
+	acknowledge_gap(h.peer_tsn - 1, 3, 3); /* not the earliest one */
+	assert_int_equal(inner(0)->t3_at, t3);
+	hand_acknowledge(&h, h.peer_tsn - 1, 100000, gaps, 2);
+	assert_int_equal(inner(0)->t3_at, h.n.now + inner(0)->rto);
+	assert_int_equal(inner(0)->nflight, 1);
+	assert_int_equal(inner(1)->nflight, 1);
+	hand_close(&h);
+
+	/* A chunk that waits for its retransmission belongs to the path that will carry it. */
+	for (unsigned next = 0; next < 2; next++) {
+		seq = send_the_first_elsewhere();
+		iw_sctp_mark_lost(h.n.b.a, seq, "gap");
+		assert_int_equal(chunk_at(&h.n.b.a->out, seq)->next_path, 1);
+		chunk_at(&h.n.b.a->out, seq)->path = (uint8_t)!next;
+		chunk_at(&h.n.b.a->out, seq)->next_path = (uint8_t)next;
+		inner(next)->cc.cwnd = 0; /* so that it is not retransmitted at once */
+		t3 = inner(0)->t3_at;
+		acknowledge_gap(h.peer_tsn - 1, 2, 2);
+		if (next == 0)
+			assert_int_equal(inner(0)->t3_at, t3);
+		else
+			assert_int_equal(inner(0)->t3_at, h.n.now + inner(0)->rto);
+		hand_close(&h);
+	}
+}
+
+/* 6.3.2, R2 */
+static void t3_stops_with_the_last_chunk_of_its_path(void **state)
+{
+	(void)state;
+	send_the_first_elsewhere();
+	acknowledge_gap(h.peer_tsn - 1, 2, 5);
+	assert_int_equal(inner(0)->t3_at, IW_TIME_NEVER);
+	assert_true(inner(1)->t3_at > h.n.now + IW_SEC(9));
+	hand_close(&h);
+}
+
+/* 6.4: chunks that another path lost, and that were to be retransmitted on the path that fails now. */
+static void lost_data_leaves_a_path_that_never_carried_it(void **state)
+{
+	uint32_t acked;
+
+	(void)state;
+	acked = time_out_with_more_than_path_1_takes();
 	while (path(1).errors == 0)
 		pass(IW_MSEC(10), 0);
 	acknowledge(h.peer_tsn + acked + 4);
@@ -517,6 +630,9 @@ int main(void)
 		cmocka_unit_test(inactive_path_gets_no_data),
 		cmocka_unit_test(lost_data_leaves_a_path_that_fails),
 		cmocka_unit_test(lost_data_leaves_a_path_that_never_carried_it),
+		cmocka_unit_test(late_sack_counts_for_the_path_that_carried_the_chunks),
+		cmocka_unit_test(t3_restarts_with_the_earliest_chunk_of_its_path),
+		cmocka_unit_test(t3_stops_with_the_last_chunk_of_its_path),
 		cmocka_unit_test(unverified_address_does_not_end_the_association),
 		cmocka_unit_test(acknowledgement_clears_the_count_of_the_association),
 		cmocka_unit_test(end_of_the_association_reports_what_was_outstanding),
