@@ -77,11 +77,11 @@ static bool reach(struct iw_sctp_assoc *a, uint32_t ahead)
 
 	if (ahead < q->map_bits || (ahead == 1 && !q->map))
 		return true;
+	if (ahead >= MAP_MAX)
+		return false;
 	bigger.map_bits = IW_MAX(q->map_bits, (uint32_t)MAP_MIN);
 	while (bigger.map_bits <= ahead)
 		bigger.map_bits *= 2;
-	if (bigger.map_bits > MAP_MAX)
-		return false;
 	bigger.map = iw_mem_alloc(a->s->cfg.mem, bigger.map_bits / 8);
 	if (!bigger.map)
 		return false;

@@ -300,6 +300,33 @@ static void remember_text(struct net_end *e, const struct iw_sctp_recv *m)
 	whole[m->len] = '\0';
 }
 
+/*
+ * A TSN that is too far ahead is ignored, also the one at a distance of 2^31, which is neither before
+ * nor after the others (RFC 1982 3.2). `gap`: a map of TSNs exists.
+ */
+static void tsns_too_far_ahead_are_ignored(void **state)
+{
+	static const uint32_t distances[] = { 65536, 65537, 0x7fffffff, 0x80000000u };
+	struct iw_sctp_sack s;
+
+	(void)state;
+	for (unsigned gap = 0; gap < 2; gap++) {
+		open_up();
+		data(7, HAND_TSN, 0, "first");
+		if (gap)
+			data(7, HAND_TSN + 2, 0, "third");
+		for (unsigned i = 0; i < IW_ARRAY_LEN(distances); i++)
+			data(7, HAND_TSN + distances[i], 0, "far");
+		hand_forget(&h);
+		data(7, HAND_TSN + 1, 0, "second");
+		net_run(&h.n, h.n.now + IW_MSEC(250));
+		assert_true(hand_take_sack(&h, &s));
+		assert_int_equal(s.cum, HAND_TSN + 1 + gap);
+		assert_int_equal(s.ngaps, 0);
+		hand_close(&h);
+	}
+}
+
 /* SX-22: fragments are reassembled in any order, also those of two messages. */
 static void fragments_are_reassembled(void **state)
 {
@@ -2699,6 +2726,7 @@ int main(void)
 		cmocka_unit_test(a_batch_of_packets_gets_one_sack),
 		cmocka_unit_test(gaps_and_duplicates_are_reported_at_once),
 		cmocka_unit_test(tsns_wrap),
+		cmocka_unit_test(tsns_too_far_ahead_are_ignored),
 		cmocka_unit_test(fragments_are_reassembled),
 		cmocka_unit_test(fragments_of_two_streams_end_the_association),
 		cmocka_unit_test(fragments_are_kept_within_a_bound),
