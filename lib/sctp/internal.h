@@ -3,8 +3,8 @@
  * Shared by the files of lib/sctp: the data structures, then the functions of each file.
  *
  * The files in layers, the lowest first: siphash, table, bbr, cc, addr, params, cookie; tracing;
- * lookup, reply, state; outq, path, pmtu, rate; inq, reasm, ack, pace; loss, sack, shutdown; assoc,
- * handshake; input, output; endpoint. A file calls only its own layer and lower ones.
+ * lookup, reply, state; outq, path, pmtu, rate, prr; inq, reasm, ack, pace; loss, sack, shutdown;
+ * assoc, handshake; input, output; endpoint. A file calls only its own layer and lower ones.
  *
  * Each chunk to send has a number from 0, its seq. Its TSN is the initial TSN plus seq. Seqs have
  * 64 bits and never wrap, so output code compares them as plain numbers; sack.c converts the TSNs
@@ -102,7 +102,7 @@ struct inq {
 	uint32_t high; /* the highest TSN received; cum if none is above it */
 	/* Bit TSN % map_bits: TSNs above cum that were received. NULL until one is out of order. */
 	uint64_t *map;
-	uint32_t map_bits; /* a power of two, at least 64 */
+	uint32_t map_bits; /* a power of two; 0: no map */
 	uint32_t dups[DUPS_MAX];
 	unsigned ndups;
 	unsigned packets; /* packets with DATA since the last SACK */
@@ -201,8 +201,8 @@ struct outq {
 	bool undo_full;              /* there were more than it holds, so nothing is undone */
 	uint64_t undo_until;         /* the time from which nothing is undone */
 	/*
-	 * The recovery began because a tail-loss probe was acknowledged: its TSN, and how long it had
-	 * waited; 0: it began otherwise.
+	 * The last tail-loss probe among these retransmissions: its TSN, and how long after the
+	 * transmission before it it was sent, ns; undo_wait 0: there was none.
 	 */
 	uint32_t undo_probe;
 	uint64_t undo_wait;
@@ -212,7 +212,7 @@ struct outq {
 	uint8_t probes;    /* tail-loss probes since a chunk that was sent once was acknowledged */
 	bool tlp_out;      /* a tail-loss probe was queued, and nothing was acknowledged since */
 	uint64_t tlp_seq;  /* the chunk that the probe repeats */
-	uint64_t tlp_wait; /* how long it had waited */
+	uint64_t tlp_wait; /* the time between the chunk's last transmission and the probe, ns */
 	uint64_t persist_at; /* when to send a zero window probe */
 	bool probe_window;   /* one chunk may be sent although the window is closed */
 	/* The peer has dropped a probe and opened its window: the probe is repeated without T3. */
@@ -228,6 +228,7 @@ struct outq {
 struct rate_mark {
 	uint64_t sent_at;
 	uint64_t delivered, delivered_at; /* the total, and when it last grew */
+	uint64_t lost;                    /* the total */
 	uint64_t first_sent_at;           /* when the chunk delivered last was sent */
 	uint32_t flight;
 	bool limited; /* by the user or the peer's window */
@@ -646,11 +647,14 @@ void iw_sctp_report_room(struct iw_sctp_assoc *a);
 void iw_sctp_mark_lost(struct iw_sctp_assoc *a, uint64_t seq, const char *reason);
 /* Returns the first chunk that is LOST. There must be one. */
 uint64_t iw_sctp_first_lost(struct outq *q);
+/* True if no chunk below seq is outstanding on the path, or waits for a retransmission on it. */
+bool iw_sctp_is_earliest(const struct path *p, uint64_t seq);
 /* Returns the first seq in [from, end) whose chunk is not GAPPED; end if all are GAPPED. */
 uint64_t iw_sctp_skip_gapped(const struct outq *q, uint64_t from, uint64_t end);
 /*
  * The peer has the chunk: removes it from the counts of its state, FLIGHT or LOST. Stops T3 with the
- * last chunk in flight on its path (RFC 9260 6.3.2, R2); iw_sctp_mark_lost does the same.
+ * last chunk in flight on its path (RFC 9260 6.3.2, R2). iw_sctp_mark_lost does the same: the
+ * retransmission starts T3 again (R1).
  */
 void iw_sctp_leave(struct iw_sctp_assoc *a, uint64_t seq);
 /* Returns iw_sctp_max_message as if every path MTU were proven: such messages are accepted too. */
@@ -699,10 +703,11 @@ void iw_sctp_find_lost(struct iw_sctp_assoc *a, uint64_t now);
  * a recovery is in progress.
  */
 void iw_sctp_begin_recovery(struct iw_sctp_assoc *a, unsigned paths_hit, uint64_t now);
-/* Chunk seq is retransmitted: in a recovery, a duplicate may show later that this was spurious. */
+/*
+ * Chunk seq is retransmitted, perhaps as the tail-loss probe: in a recovery, a duplicate may show
+ * later that this was spurious.
+ */
 void iw_sctp_note_resent(struct outq *q, uint64_t seq);
-/* The recovery that has just begun is due to the tail-loss probe, which was a retransmission. */
-void iw_sctp_note_probe(struct outq *q);
 /*
  * The peer has received chunks twice, as the SACK reports: for retransmissions that were spurious,
  * RACK waits longer from now on. If all those of the recovery were, its reduction of cwnd is undone.

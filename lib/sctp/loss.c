@@ -100,19 +100,18 @@ static void undo(struct iw_sctp_assoc *a)
 
 void iw_sctp_note_resent(struct outq *q, uint64_t seq)
 {
+	uint32_t tsn = q->tsn0 + (uint32_t)seq;
+
 	if (!q->in_recovery)
 		return;
 	if (q->undo_left == UNDO_MAX)
 		q->undo_full = true;
 	else
-		q->undo_tsn[q->undo_left++] = q->tsn0 + (uint32_t)seq;
-}
-
-void iw_sctp_note_probe(struct outq *q)
-{
-	iw_sctp_note_resent(q, q->tlp_seq);
-	q->undo_probe = q->tsn0 + (uint32_t)q->tlp_seq;
-	q->undo_wait = q->tlp_wait;
+		q->undo_tsn[q->undo_left++] = tsn;
+	if (q->tlp_out && seq == q->tlp_seq) {
+		q->undo_probe = tsn;
+		q->undo_wait = q->tlp_wait;
+	}
 }
 
 /* Removes a TSN from the table of retransmissions. False: it is not there. */
@@ -157,8 +156,8 @@ void iw_sctp_end_recovery(struct iw_sctp_assoc *a, uint64_t now)
 	for (unsigned i = 0; i < a->npaths; i++)
 		wait = IW_MAX(wait, UNDO_TRIPS * a->paths[i].srtt);
 	/*
-	 * If the original arrived late and its SACK was taken for that of the probe, the duplicate is
-	 * reported later by the time that the probe had waited.
+	 * The SACK of a late original may have been taken for that of the probe. The probe arrives as
+	 * much later as it was sent later, and only then its duplicate is reported.
 	 */
 	q->undo_until = now + wait + q->undo_wait;
 	if (q->margin_keep > 0 && --q->margin_keep == 0)
@@ -248,14 +247,13 @@ void iw_sctp_arm_tlp(struct iw_sctp_assoc *a, uint64_t now)
 		q->tlp_at = now + wait;
 }
 
-static void tail_probe(struct iw_sctp_assoc *a)
+static void tail_probe(struct iw_sctp_assoc *a, uint64_t now)
 {
 	const struct path *p = iw_sctp_data_path(a);
 	struct outq *q = &a->out;
-	uint64_t wait = tlp_wait(p) << q->probes;
 
 	if (iw_sctp_tracing(a))
-		iw_sctp_trace_timer(a, p->index, "tail_probe", wait);
+		iw_sctp_trace_timer(a, p->index, "tail_probe", tlp_wait(p) << q->probes);
 	q->probes = (uint8_t)IW_MIN(q->probes + 1, PROBES_MAX);
 	/*
 	 * Chunks that are lost are sent before any other: one of them is the probe. RFC 8985 7.3
@@ -270,7 +268,7 @@ static void tail_probe(struct iw_sctp_assoc *a)
 		if (STATE_OF(*state_at(q, seq - 1)) != CHUNK_FLIGHT)
 			continue;
 		q->tlp_seq = seq - 1;
-		q->tlp_wait = wait;
+		q->tlp_wait = now - chunk_at(q, seq - 1)->sent_at;
 		q->tlp_out = true;
 		a->count.tail_probes++;
 		iw_sctp_mark_lost(a, seq - 1, NULL);
@@ -294,7 +292,7 @@ void iw_sctp_loss_timeouts(struct iw_sctp_assoc *a, uint64_t now)
 	}
 	if (q->tlp_at <= now) {
 		q->tlp_at = IW_TIME_NEVER;
-		tail_probe(a);
+		tail_probe(a, now);
 	}
 	if (q->persist_at <= now) {
 		const struct path *p = iw_sctp_data_path(a);

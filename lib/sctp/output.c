@@ -352,8 +352,8 @@ static void sent(struct iw_sctp_assoc *a, struct path *p, uint64_t seq, uint64_t
 		iw_sctp_trace_chunk(a, seq);
 	p->prr.sent += octets;
 	iw_sctp_pace_spend(p, octets);
-	/* 6.3.2 R1. If the earliest chunk in flight is retransmitted, T3 restarts (6.1). */
-	if (p->t3_at == IW_TIME_NEVER || (again && seq == q->una))
+	/* 6.3.2 R1. If the earliest chunk of the path is retransmitted, T3 restarts (7.2.4, 4). */
+	if (p->t3_at == IW_TIME_NEVER || (again && iw_sctp_is_earliest(p, seq)))
 		p->t3_at = iw_time_add(now, p->rto);
 }
 

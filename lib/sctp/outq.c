@@ -361,6 +361,20 @@ uint64_t iw_sctp_skip_gapped(const struct outq *q, uint64_t from, uint64_t end)
 	return end;
 }
 
+bool iw_sctp_is_earliest(const struct path *p, uint64_t seq)
+{
+	const struct outq *q = &p->a->out;
+
+	for (uint64_t at = q->una; (at = iw_sctp_skip_gapped(q, at, seq)) < seq; at++) {
+		const struct out_chunk *c = chunk_at(q, at);
+		bool lost = STATE_OF(*state_at(q, at)) == CHUNK_LOST;
+
+		if ((lost ? c->next_path : c->path) == p->index)
+			return false;
+	}
+	return true;
+}
+
 void iw_sctp_leave(struct iw_sctp_assoc *a, uint64_t seq)
 {
 	switch (STATE_OF(*state_at(&a->out, seq))) {

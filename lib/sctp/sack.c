@@ -207,27 +207,6 @@ static void take_ack(struct path *p, struct iw_sctp_cc_ack *ack)
 		iw_sctp_trace_model(p);
 }
 
-/*
- * True if the SACK acknowledges the earliest outstanding TSN of the path. Chunks that wait for their
- * retransmission on another path are not outstanding on this one.
- */
-static bool earliest_acked(const struct path *p)
-{
-	const struct outq *q = &p->a->out;
-	uint64_t seq = q->una;
-
-	if (p->newly == 0)
-		return false;
-	for (; (seq = iw_sctp_skip_gapped(q, seq, p->newly_from)) < p->newly_from; seq++) {
-		const struct out_chunk *c = chunk_at(q, seq);
-		bool lost = STATE_OF(*state_at(q, seq)) == CHUNK_LOST;
-
-		if ((lost ? c->next_path : c->path) == p->index)
-			return false;
-	}
-	return true;
-}
-
 /* Updates the round-trip times, windows and T3 of the paths on which chunks were acknowledged. */
 static void end_ack(struct iw_sctp_assoc *a, const struct acked *t)
 {
@@ -255,7 +234,8 @@ static void end_ack(struct iw_sctp_assoc *a, const struct acked *t)
 			iw_sctp_path_alive(p, t->now);
 			take_ack(p, &ack);
 		}
-		if (p->nflight > 0 && (p->t3_at == IW_TIME_NEVER || earliest_acked(p)))
+		if (p->nflight > 0 && (p->t3_at == IW_TIME_NEVER ||
+				       (p->newly && iw_sctp_is_earliest(p, p->newly_from))))
 			p->t3_at = iw_time_add(t->now, p->rto); /* 6.3.2 R4, R3 */
 	}
 }
@@ -351,7 +331,7 @@ void iw_sctp_on_sack(struct iw_sctp_assoc *a, const struct iw_sctp_chunk *c, uin
 	if (hit)
 		iw_sctp_begin_recovery(a, hit, now);
 	if (repaired)
-		iw_sctp_note_probe(q);
+		iw_sctp_note_resent(q, q->tlp_seq);
 	iw_sctp_find_lost(a, now);
 	reduce_rate(a, &t, lost);
 	after_ack(a, &t);

@@ -457,8 +457,8 @@ static struct path *inner(unsigned i)
 }
 
 /*
- * Five chunks are in flight on path 0. Then it looks as if the first had been sent on path 1, with
- * plenty of time left. Returns its seq.
+ * Five chunks are in flight on path 0. The first is then moved to path 1, whose T3 has 10 s left.
+ * Returns its seq.
  */
 static uint64_t send_the_first_elsewhere(void)
 {
@@ -512,6 +512,21 @@ static void t3_restarts_with_the_earliest_chunk_of_its_path(void **state)
 			assert_int_equal(inner(0)->t3_at, t3);
 		else
 			assert_int_equal(inner(0)->t3_at, h.n.now + inner(0)->rto);
+		hand_close(&h);
+	}
+}
+
+/* 7.2.4, 4 */
+static void t3_restarts_if_the_earliest_chunk_of_its_path_is_retransmitted(void **state)
+{
+	(void)state;
+	for (unsigned n = 1; n <= 2; n++) {
+		uint64_t seq = send_the_first_elsewhere() + n, t3 = inner(0)->t3_at;
+
+		iw_sctp_mark_lost(h.n.b.a, seq, "gap");
+		acknowledge(h.peer_tsn - 1); /* the engine sends what it may */
+		assert_int_equal(chunk_at(&h.n.b.a->out, seq)->sends, 2);
+		assert_int_equal(inner(0)->t3_at, n == 1 ? h.n.now + inner(0)->rto : t3);
 		hand_close(&h);
 	}
 }
@@ -632,6 +647,7 @@ int main(void)
 		cmocka_unit_test(lost_data_leaves_a_path_that_never_carried_it),
 		cmocka_unit_test(late_sack_counts_for_the_path_that_carried_the_chunks),
 		cmocka_unit_test(t3_restarts_with_the_earliest_chunk_of_its_path),
+		cmocka_unit_test(t3_restarts_if_the_earliest_chunk_of_its_path_is_retransmitted),
 		cmocka_unit_test(t3_stops_with_the_last_chunk_of_its_path),
 		cmocka_unit_test(unverified_address_does_not_end_the_association),
 		cmocka_unit_test(acknowledgement_clears_the_count_of_the_association),
