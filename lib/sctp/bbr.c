@@ -11,7 +11,7 @@
 #define WINDOW_GAIN    200 /* the window, in percent of the BDP */
 #define UP_WINDOW_GAIN 250 /* a full queue must not prevent a higher rate */
 #define PACING_MARGIN  99  /* slightly below the measured rate: queues drain */
-#define HEADROOM       85  /* percent of flight_hi used outside UP: room for other flows */
+#define HEADROOM       85  /* percent of flight_hi used in DOWN, CRUISE, RTT: room for others */
 #define BETA           70  /* percent that a response to losses keeps at least */
 #define FULL_GROWTH    125 /* STARTUP ends after FULL_ROUNDS rounds with less growth */
 #define FULL_ROUNDS    3
@@ -251,14 +251,24 @@ static void next_phase(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack, b
 
 /* --- losses ----------------------------------------------------------------------------------- */
 
-/* True if this round has lost more than the model tolerates. */
+/*
+ * True if this round has lost more than the model tolerates. Losses before the acknowledged chunk was
+ * sent do not count: those of a timeout say nothing about what the path delivers now.
+ */
 static bool loses_too_much(const struct iw_sctp_cc *c, const struct iw_sctp_cc_sample *s)
 {
 	const struct iw_sctp_bbr *b = c->bbr;
-	uint64_t lost = s->lost - b->round_lost;
+	uint64_t lost = s->lost - IW_MAX(b->round_lost, s->lost_then);
 	uint64_t all = IW_MAX(s->delivered - b->round_delivered + lost, (uint64_t)s->flight_then);
 
 	return lost > all / LOSS_PART + (uint64_t)LOSS_CHUNKS * c->pmdcs;
+}
+
+/* True if losses lower flight_lo in this state. */
+static bool lowers_lo(const struct iw_sctp_bbr *b)
+{
+	return b->state != IW_SCTP_BBR_STARTUP && b->state != IW_SCTP_BBR_REFILL &&
+	       b->state != IW_SCTP_BBR_UP;
 }
 
 static void respond(struct iw_sctp_cc *c, const struct iw_sctp_cc_sample *s, uint64_t now)
@@ -274,8 +284,10 @@ static void respond(struct iw_sctp_cc *c, const struct iw_sctp_cc_sample *s, uin
 		return;
 	case IW_SCTP_BBR_REFILL:
 	case IW_SCTP_BBR_UP:
-		b->flight_hi =
-			IW_MAX(s->flight_then, percent(IW_MIN(bdp_percent(b, 100), c->cwnd), BETA));
+		/* If the user limits the flight, the losses do not show how much the path holds. */
+		if (!s->app_limited)
+			b->flight_hi = IW_MAX(s->flight_then,
+					      percent(IW_MIN(bdp_percent(b, 100), c->cwnd), BETA));
 		enter_down(b, now);
 		return;
 	case IW_SCTP_BBR_DRAIN:
@@ -422,9 +434,16 @@ static void bbr_loss(struct iw_sctp_cc *c)
 	(void)c;
 }
 
-/* The model remains. The window grows to it again by what is acknowledged. */
+/*
+ * The model remains. The window grows to it again by what is acknowledged. A response to later losses
+ * must not begin from the window of one chunk.
+ */
 static void bbr_timeout(struct iw_sctp_cc *c)
 {
+	struct iw_sctp_bbr *b = c->bbr;
+
+	if (b && b->flight_lo == UINT32_MAX && lowers_lo(b))
+		b->flight_lo = c->cwnd;
 	c->cwnd = c->pmdcs;
 }
 

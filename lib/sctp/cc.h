@@ -33,8 +33,8 @@ struct iw_sctp_cc_sample {
 	uint64_t rate;            /* octets a second; 0: not measured */
 	uint64_t rtt;             /* ns; 0: not measured */
 	uint64_t delivered, lost; /* on the path so far, octets */
-	/* When the chunk acknowledged here was sent: delivered, and octets in flight with it. */
-	uint64_t delivered_then;
+	/* When the chunk acknowledged here was sent: the totals, and octets in flight with it. */
+	uint64_t delivered_then, lost_then;
 	uint32_t flight_then;
 	bool app_limited; /* the user or the peer's window limited the rate */
 };

@@ -113,6 +113,7 @@ void iw_sctp_rate_sent(struct path *p, uint32_t octets, uint64_t now)
 		.sent_at = now,
 		.delivered = m->delivered,
 		.delivered_at = m->delivered_at,
+		.lost = m->lost,
 		.first_sent_at = m->first_sent_at,
 		.flight = p->flight + octets,
 		.limited = m->limited_until > 0,
@@ -160,6 +161,7 @@ bool iw_sctp_rate_sample(struct path *p, bool newer, uint64_t now, struct iw_sct
 		.delivered = m->delivered,
 		.lost = m->lost,
 		.delivered_then = k->delivered,
+		.lost_then = k->lost,
 		.flight_then = k->flight,
 		.app_limited = k->limited,
 	};

@@ -3,7 +3,7 @@
  * BBR: the states of the model, and its response to losses and to a user that sends little. Then
  * which controller an association uses, with --cc auto and without memory for a model.
  */
-#include "sctp/bbr.h"
+#include "sctp/internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static struct {
 	struct iw_sctp_bbr model;
 	struct iw_sctp_cc cc;
 	const struct iw_sctp_cc_ops *ops;
-	uint64_t now, delivered, lost;
+	uint64_t now, delivered, lost, lost_then;
 	uint32_t flight; /* before and after each SACK */
 	bool app_limited;
 	uint64_t rate, rtt;
@@ -56,6 +56,7 @@ static void round_trip(uint32_t octets, uint32_t lost)
 	path.lost += lost;
 	s.delivered = path.delivered;
 	s.lost = path.lost;
+	s.lost_then = path.lost_then;
 	s.flight_then = octets;
 	s.app_limited = path.app_limited;
 	ack.flight_before = ack.flight = path.flight;
@@ -227,6 +228,57 @@ static void a_timeout_leaves_one_chunk_and_keeps_the_model(void **state)
 	assert_true(path.cc.cwnd >= 2 * BDP);
 }
 
+/* A timeout of a whole BDP, and the first acknowledgement of a chunk that was sent afterwards. */
+static void time_out(void)
+{
+	path.ops->timeout(&path.cc);
+	path.lost += BDP;
+	path.lost_then = path.lost;
+	round_trip(PMDCS, 0);
+}
+
+static void losses_of_a_timeout_do_not_lower_the_bounds(void **state)
+{
+	uint32_t cwnd;
+
+	(void)state;
+	open_path();
+	run_to(IW_SCTP_BBR_UP);
+	time_out();
+	assert_int_equal(path.model.state, IW_SCTP_BBR_UP);
+	assert_int_equal(path.model.flight_hi, UINT32_MAX);
+	assert_int_equal(path.model.flight_lo, UINT32_MAX);
+
+	open_path();
+	run_to(IW_SCTP_BBR_CRUISE);
+	cwnd = path.cc.cwnd;
+	time_out();
+	assert_int_equal(path.model.rate_lo, UINT64_MAX);
+	assert_int_equal(path.model.flight_lo, cwnd);
+	time_out();
+	assert_int_equal(path.model.flight_lo, cwnd);
+	/* Losses that follow lower the bound from there, not from the reduced window. */
+	round_trip(BDP / 2, BDP / 5);
+	assert_int_equal(path.model.flight_lo, (uint64_t)cwnd * 7 / 10);
+}
+
+/* What is lost of a few chunks does not show how much the path holds. */
+static void a_user_that_sends_little_sets_no_upper_bound(void **state)
+{
+	(void)state;
+	for (unsigned limited = 0; limited < 2; limited++) {
+		open_path();
+		run_to(IW_SCTP_BBR_UP);
+		path.app_limited = limited;
+		round_trip(5 * PMDCS, 5 * PMDCS);
+		assert_int_not_equal(path.model.state, IW_SCTP_BBR_UP);
+		if (limited)
+			assert_int_equal(path.model.flight_hi, UINT32_MAX);
+		else
+			assert_int_not_equal(path.model.flight_hi, UINT32_MAX);
+	}
+}
+
 /* --- the choice of a controller --------------------------------------------------------------- */
 
 static struct net n;
@@ -261,6 +313,58 @@ static const char *used_after(uint64_t ns)
 	}
 	iw_sctp_facts(n.a.a, &facts);
 	return facts.cc;
+}
+
+/* The octets that arrive at b in that time, while a always has something to send. */
+static uint64_t arrives_in(uint64_t ns)
+{
+	uint64_t until = n.now + ns, before = net_acked(n.a.a);
+
+	while (n.now < until) {
+		static uint8_t octets[1000];
+		const struct iw_vec vec = { octets, sizeof(octets) };
+		const struct iw_sctp_send m = { .vec = &vec, .nvec = 1, .copy = true };
+		struct iw_sctp_done d;
+
+		while (iw_sctp_send(n.a.a, &m, NULL) == 0)
+			continue;
+		net_run(&n, n.now + IW_MSEC(1));
+		while (iw_sctp_next_done(n.a.a, &d))
+			continue;
+	}
+	return net_acked(n.a.a) - before;
+}
+
+/* 100 Mb/s, 100 ms: the bounds are those of the path, not of the chunk that T3 sends. */
+static void a_long_path_recovers_from_an_outage(void **state)
+{
+	static const enum iw_sctp_bbr_state in[] = { IW_SCTP_BBR_UP, IW_SCTP_BBR_CRUISE };
+
+	(void)state;
+	for (unsigned i = 0; i < IW_ARRAY_LEN(in); i++) {
+		const struct iw_sctp_bbr *b;
+		uint64_t before;
+
+		open_net("bbr", IW_MSEC(50));
+		n.ab.ns_per_octet = 80;
+		n.ab.queue = IW_MSEC(100);
+		(void)arrives_in(IW_SEC(5));
+		before = arrives_in(IW_SEC(2));
+		b = n.a.a->paths[0].cc.bbr;
+		while (b->state != in[i])
+			(void)arrives_in(IW_MSEC(10));
+		n.ab.cut = n.ba.cut = true;
+		(void)arrives_in(IW_MSEC(1500));
+		n.ab.cut = n.ba.cut = false;
+		while (n.a.a->errors > 0 || n.a.a->paths[0].nflight < 10)
+			(void)arrives_in(IW_MSEC(10));
+		assert_true(b->flight_hi > 100000000 / 8 / 10 / 2);
+		assert_true(b->flight_lo > 100000000 / 8 / 10 / 2);
+		assert_true(b->rate_lo == UINT64_MAX);
+		(void)arrives_in(IW_SEC(1));
+		assert_in_range(arrives_in(IW_SEC(2)), before * 3 / 4, 2 * before);
+		net_free(&n);
+	}
 }
 
 static void auto_is_cubic_on_a_short_path(void **state)
@@ -306,6 +410,9 @@ int main(void)
 		cmocka_unit_test(after_ten_seconds_the_path_is_emptied_for_a_measurement),
 		cmocka_unit_test(idle_time_needs_no_such_measurement),
 		cmocka_unit_test(a_timeout_leaves_one_chunk_and_keeps_the_model),
+		cmocka_unit_test(losses_of_a_timeout_do_not_lower_the_bounds),
+		cmocka_unit_test(a_user_that_sends_little_sets_no_upper_bound),
+		cmocka_unit_test(a_long_path_recovers_from_an_outage),
 		cmocka_unit_test(auto_is_cubic_on_a_short_path),
 		cmocka_unit_test(auto_is_bbr_on_a_long_path_until_it_proves_short),
 		cmocka_unit_test(without_memory_for_a_model_cubic_is_used),
