@@ -62,6 +62,9 @@ struct user_port {
 	size_t npackets;
 	struct iw_sctp_packet to; /* the addresses of the batch, in the engine's form */
 	bool stuck;               /* the carrier has not accepted the batch */
+	/* The packet that follows such a batch, at out + next_at. next_len 0: none. */
+	struct iw_sctp_packet next;
+	size_t next_at, next_len;
 	uint64_t now;
 	uint8_t out[OUT_LEN];
 };

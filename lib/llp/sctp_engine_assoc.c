@@ -116,7 +116,7 @@ void iw_port_user_release(struct iw_assoc *a)
 void iw_port_user_shutdown(struct iw_assoc *a, uint64_t now)
 {
 	if (assoc_of(a)->a)
-		iw_sctp_shutdown(assoc_of(a)->a, now);
+		iw_sctp_shutdown(assoc_of(a)->a, advance(port_of(a->port), now));
 }
 
 void iw_port_user_facts(struct iw_assoc *a, struct iw_llp_facts *out)

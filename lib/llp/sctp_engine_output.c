@@ -86,6 +86,13 @@ static bool send_batch(struct user_port *u)
 	return true;
 }
 
+/* True if the packet has the addresses of the one before it. */
+static bool is_to_same(const struct user_port *u, const struct iw_sctp_packet *p)
+{
+	return memcmp(&u->to.peer, &p->peer, sizeof(p->peer)) == 0 &&
+	       memcmp(&u->to.local, &p->local, sizeof(p->local)) == 0;
+}
+
 /*
  * True if a packet of len octets fits the batch: of the size of the others, or shorter as its last.
  */
@@ -95,8 +102,27 @@ static bool fits(const struct user_port *u, const struct iw_sctp_packet *p, size
 
 	return len <= t->seg && t->len % t->seg == 0 && u->npackets < u->pkt->seg_max &&
 	       t->len + len + (u->npackets + 1) * u->pkt->overhead <= OUT_MAX && !t->fragment &&
-	       !p->fragment && memcmp(&u->to.peer, &p->peer, sizeof(p->peer)) == 0 &&
-	       memcmp(&u->to.local, &p->local, sizeof(p->local)) == 0;
+	       !p->fragment && is_to_same(u, p);
+}
+
+/* Sets the addresses of the next packet. Converts them only if they have changed. */
+static void set_addresses(struct user_port *u, const struct iw_sctp_packet *p)
+{
+	if (u->tx.peer.len > 0 && is_to_same(u, p))
+		return;
+	u->to = *p;
+	iw_port_from_engine(&u->tx.peer, &p->peer, p->peer.udp_port);
+	iw_port_from_engine(&u->tx.local, &p->local, 0);
+}
+
+/* Begins a batch with the packet of len octets at out + at. */
+static void begin_batch(struct user_port *u, const struct iw_sctp_packet *p, size_t at, size_t len)
+{
+	memmove(u->out, u->out + at, len);
+	set_addresses(u, p);
+	u->tx.len = u->tx.seg = len;
+	u->tx.fragment = p->fragment;
+	u->npackets = 1;
 }
 
 /*
@@ -116,29 +142,14 @@ static bool add_packet(struct user_port *u, uint64_t now)
 		u->npackets++;
 		return true;
 	}
-	if (at > 0) {
-		/* The full carrier keeps the batch, and this one packet is lost. */
-		if (!send_batch(u))
-			return false;
-		memmove(u->out, u->out + at, len);
+	if (at > 0 && !send_batch(u)) {
+		u->next = p;
+		u->next_at = at;
+		u->next_len = len;
+		return false;
 	}
-	u->to = p;
-	u->tx = (struct iw_pkt_tx){ .len = len, .seg = len, .fragment = p.fragment };
-	iw_port_from_engine(&u->tx.peer, &p.peer, p.peer.udp_port);
-	iw_port_from_engine(&u->tx.local, &p.local, 0);
-	u->npackets = 1;
+	begin_batch(u, &p, at, len);
 	return true;
-}
-
-/* Sets the addresses of the next packet. Converts them only if they have changed. */
-static void set_addresses(struct user_port *u, const struct iw_sctp_packet *p)
-{
-	if (u->tx.peer.len > 0 && memcmp(&u->to.peer, &p->peer, sizeof(p->peer)) == 0 &&
-	    memcmp(&u->to.local, &p->local, sizeof(p->local)) == 0)
-		return;
-	u->to = *p;
-	iw_port_from_engine(&u->tx.peer, &p->peer, p->peer.udp_port);
-	iw_port_from_engine(&u->tx.local, &p->local, 0);
 }
 
 /* output for a carrier from whose memory the engine's packets are sent: makes no batches. */
@@ -181,10 +192,11 @@ int iw_port_user_output(struct iw_port *p, uint64_t now)
 		return output_in_place(u, now);
 	if (u->stuck && !send_batch(u))
 		return IW_E_AGAIN;
-	for (;;) {
-		if (!add_packet(u, now))
-			break;
-	}
+	if (u->next_len > 0)
+		begin_batch(u, &u->next, u->next_at, u->next_len);
+	u->next_len = 0;
+	while (add_packet(u, now))
+		continue;
 	if (!u->stuck)
 		(void)send_batch(u);
 	return u->stuck ? IW_E_AGAIN : 0;
@@ -194,6 +206,7 @@ void iw_port_user_abort(struct iw_assoc *a, const char *reason, uint64_t now)
 {
 	if (!assoc_of(a)->a)
 		return;
+	now = advance(port_of(a->port), now);
 	iw_sctp_abort(assoc_of(a)->a, reason, now);
 	/* The caller may release the association next: send the ABORT now. */
 	(void)iw_port_user_output(a->port, now);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* How many received batches the port of the user-space SCTP engine acknowledges with one SACK. */
+/*
+ * The port of the user-space SCTP engine: how many received batches it acknowledges with one SACK, and
+ * what it does while the carrier is full.
+ */
 #include "llp/sctp_engine.h"
 
 #include "os/os.h"
@@ -9,11 +12,14 @@
 struct fake {
 	struct iw_pkt pkt;
 	unsigned runs, receives;
-	uint8_t flags; /* of each DATA chunk */
-	uint32_t tsn;  /* the next one */
-	bool single;   /* each run is one packet */
-	bool slow;     /* each run after the first is one packet, and takes 15 us to arrive */
-	uint64_t now;  /* the time that iw_os_now returns */
+	uint8_t flags;    /* of each DATA chunk */
+	uint32_t tsn;     /* the next one */
+	bool single;      /* each run is one packet */
+	bool slow;        /* each run after the first is one packet, and takes 15 us to arrive */
+	uint64_t now;     /* the time that iw_os_now returns */
+	bool full;        /* it accepts nothing */
+	uint32_t sent[8]; /* the TSNs of the DATA that it has accepted */
+	unsigned nsent;
 	uint8_t data[45 * 64];
 };
 
@@ -74,7 +80,35 @@ static bool no_error(struct iw_pkt *c, struct iw_pkt_error *out)
 	return false;
 }
 
-static const struct iw_pkt_ops fake_ops = { .recv = fake_recv, .next_error = no_error };
+static int fake_send(struct iw_pkt *c, const struct iw_pkt_tx *t, uint32_t *mtu)
+{
+	(void)c;
+	(void)mtu;
+	if (fake.full)
+		return IW_E_AGAIN;
+	for (size_t at = 0; at < t->len; at += t->seg) {
+		struct caught k = { .len = IW_MIN(t->seg, t->len - at) };
+		struct iw_sctp_chunk chunk;
+		struct iw_sctp_data d;
+
+		memcpy(k.data, t->data + at, k.len);
+		assert_int_equal(iw_get_le32(k.data + 8), iw_wire_sctp_checksum(k.data, k.len));
+		for (unsigned i = 0; chunk_of(&k, i, &chunk); i++) {
+			if (chunk.type != IW_SCTP_DATA)
+				continue;
+			assert_true(fake.nsent < IW_ARRAY_LEN(fake.sent));
+			assert_true(iw_wire_sctp_data_decode(&d, chunk.value, chunk.value_len) > 0);
+			fake.sent[fake.nsent++] = d.tsn;
+		}
+	}
+	return 0;
+}
+
+static const struct iw_pkt_ops fake_ops = {
+	.recv = fake_recv,
+	.send = fake_send,
+	.next_error = no_error,
+};
 
 static void open_port(void)
 {
@@ -88,6 +122,7 @@ static void open_port(void)
 		.pkt.ops = &fake_ops, .flags = 7, .tsn = HAND_TSN + 1, .now = h.n.now
 	};
 	fake.pkt.udp_port = h.src.udp_port;
+	fake.pkt.seg_max = 64;
 	u = (struct user_port){ .pkt = &fake.pkt, .sctp = h.n.b.s };
 	x = (struct user_assoc){ .a = h.n.b.a };
 	x.assoc.user = &x;
@@ -243,6 +278,28 @@ static void an_unsuccessful_wait_makes_the_next_ones_rare(void **state)
 	close_port();
 }
 
+/* The second packet is larger than the first, so that it cannot follow it in a batch. */
+static void a_full_carrier_loses_nothing(void **state)
+{
+	static const size_t lens[] = { 500, 1000, 500 };
+
+	(void)state;
+	open_port();
+	fake.full = true;
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(hand_post(h.n.b.a, lens[i]), 0);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(iw_port_user_output(&u.port, iw_os_now()), IW_E_AGAIN);
+	assert_int_equal(fake.nsent, 0);
+	fake.full = false;
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(iw_port_user_output(&u.port, iw_os_now()), 0);
+	assert_int_equal(fake.nsent, 3);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(fake.sent[i], h.peer_tsn + i);
+	close_port();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -255,6 +312,7 @@ int main(void)
 		cmocka_unit_test(timers_do_not_set_the_time_back),
 		cmocka_unit_test(a_single_packet_does_not_wait),
 		cmocka_unit_test(an_unsuccessful_wait_makes_the_next_ones_rare),
+		cmocka_unit_test(a_full_carrier_loses_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
