@@ -201,8 +201,8 @@ struct outq {
 	bool undo_full;              /* there were more than it holds, so nothing is undone */
 	uint64_t undo_until;         /* the time from which nothing is undone */
 	/*
-	 * The last tail-loss probe among these retransmissions: its TSN, and how long after the
-	 * transmission before it it was sent, ns; undo_wait 0: there was none.
+	 * The last tail-loss probe among these retransmissions: its TSN, and the ns since the chunk
+	 * was sent before. undo_wait 0: they include no probe.
 	 */
 	uint32_t undo_probe;
 	uint64_t undo_wait;
