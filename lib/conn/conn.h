@@ -273,6 +273,12 @@ bool iw_conn_fin_due(struct iw_conn *c, uint64_t now);
  */
 const struct iw_conn_msg *iw_conn_next_msg(struct iw_conn *c, uint64_t now);
 /*
+ * The transport has no room for the last message now. Copies its payload, unless the memory belongs to
+ * an operation that has not ended: the source of a Read Response may be revoked, and unmapped, before
+ * there is room. Without memory for the copy, the connection ends at once (IW_E_NOMEM).
+ */
+void iw_conn_msg_refused(struct iw_conn *c);
+/*
  * The transport has taken the last message. kept: the transport refers to its memory until the
  * acknowledgement, and the operation completes only then. If the connection ends before, the
  * transport must end its use of the memory before the caller asks for completions.

@@ -27,6 +27,8 @@ struct over_sctp {
 	uint64_t acked; /* was acknowledged when progress was last checked */
 	uint64_t kept;  /* has memory that the transport keeps */
 	struct iw_conn_msg msg;
+	uint8_t *copy; /* owned: the payload of msg after the association has refused it; or NULL */
+	size_t copy_len;
 };
 
 static size_t size(void)
@@ -60,8 +62,17 @@ static int init(struct iw_conn *c, uint64_t now, struct iw_fault *why)
 	return err;
 }
 
+static void free_copy(struct iw_conn *c)
+{
+	struct over_sctp *o = c->sctp;
+
+	iw_mem_free(c->cfg.mem, o->copy, o->copy_len);
+	o->copy = NULL;
+}
+
 static void fini(struct iw_conn *c)
 {
+	free_copy(c);
 	iw_dss_release(c->sctp->session);
 }
 
@@ -172,6 +183,7 @@ static bool has_batch(const struct iw_conn *c)
 static void drop_batch(struct iw_conn *c)
 {
 	c->sctp->pending = false;
+	free_copy(c);
 	if (c->rdmap != NULL)
 		iw_rdmap_hold(c->rdmap, false);
 }
@@ -295,6 +307,9 @@ static void take_unit(struct iw_conn *c, const struct iw_dss_unit *u, uint64_t n
 		return;
 	case IW_DSS_FAULT:
 		iw_conn_fault(c, u->why, now);
+		/* After an earlier fault: the session ends, so that no segment may follow. */
+		if (c->state == IW_CONN_TERMINATING)
+			iw_conn_closed(c, NULL, true);
 		return;
 	}
 }
@@ -408,12 +423,38 @@ const struct iw_conn_msg *iw_conn_next_msg(struct iw_conn *c, uint64_t now)
 	return NULL;
 }
 
+void iw_conn_msg_refused(struct iw_conn *c)
+{
+	struct over_sctp *o = c->sctp;
+	struct iw_conn_msg *m = &o->msg;
+	struct iw_fault why;
+	size_t at = 0;
+
+	assert(o->pending);
+	if (m->kept || o->copy != NULL || m->bytes == m->hdr_len)
+		return;
+	o->copy_len = m->bytes - m->hdr_len;
+	o->copy = iw_mem_alloc(c->cfg.mem, o->copy_len);
+	if (o->copy == NULL) {
+		iw_fail(&why, IW_E_NOMEM, "sctp: no memory for a segment that waits to be sent");
+		iw_conn_closed(c, &why, true);
+		return;
+	}
+	for (size_t i = 0; i < m->nvec; i++) {
+		memcpy(o->copy + at, m->vec[i].base, m->vec[i].len);
+		at += m->vec[i].len;
+	}
+	m->vec[0] = (struct iw_vec){ o->copy, at };
+	m->nvec = 1;
+}
+
 void iw_conn_msg_taken(struct iw_conn *c, bool kept, uint64_t now)
 {
 	struct over_sctp *o = c->sctp;
 
 	assert(o->pending);
 	o->pending = false;
+	free_copy(c);
 	c->last_tx = now;
 	if (o->acked < o->moves)
 		c->moved_at = now;

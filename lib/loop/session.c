@@ -77,6 +77,7 @@ static void send_segments(struct session_conn *k, uint64_t now)
 		int err = t->port->llp->ops->send(t->llp, &m, now);
 
 		if (err < 0) {
+			iw_conn_msg_refused(k->lc.conn);
 			t->blocked = true;
 			if (err == IW_E_NOMEM)
 				iw_loop_port_rest(t->port, now);

@@ -313,6 +313,34 @@ static void illegal_message_after_a_fault_does_not_replace_the_fault(void **stat
 	pair_free(p);
 }
 
+/* A segment that waits for room is not sent in a session that has failed. */
+static void second_fault_drops_a_segment_that_waits(void **state)
+{
+	/* A Write to an STag that does not exist, and a Reject, which is illegal here. */
+	static const uint8_t write[] = {
+		0, 1, 0xc1, 0x40, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 'x'
+	};
+	static const uint8_t reject[] = { 0, 2, 0, 3 };
+	struct iw_dss_segment in;
+	struct pair *p = open_pair();
+	uint8_t out[2000] = { 0 };
+
+	(void)state;
+	post_send(p, &p->a, out, sizeof(out), 1);
+	assert_non_null(iw_conn_next_msg(p->a.conn, p->now));
+	iw_conn_msg_refused(p->a.conn);
+	(void)iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_SEGMENT, write, sizeof(write), &in);
+	iw_conn_arrived(p->a.conn, &in, NULL, p->now);
+	assert_int_equal(iw_conn_state(p->a.conn), IW_CONN_TERMINATING);
+	assert_non_null(iw_conn_next_msg(p->a.conn, p->now));
+	(void)iw_sctpmap_receive(p->a.assoc, 0, IW_SCTP_PPID_CONTROL, reject, sizeof(reject), &in);
+	iw_conn_arrived(p->a.conn, &in, NULL, p->now);
+	assert_null(iw_conn_next_msg(p->a.conn, p->now));
+	end_poll(p, &p->a);
+	assert_int_equal(end_closed_fault(&p->a)->err, IW_E_DDP_STAG);
+	pair_free(p);
+}
+
 static void initiator_waits_ten_seconds_for_an_answer(void **state)
 {
 	struct pair *p = pair();
@@ -425,6 +453,95 @@ static void operation_whose_memory_is_kept_completes_with_its_acknowledgement(vo
 	pair_free(p);
 }
 
+/* Passes the next message of x to y. */
+static void pass_message(struct pair *p, struct end *x, struct end *y)
+{
+	const struct iw_conn_msg *m = iw_conn_next_msg(x->conn, p->now);
+	struct iw_dss_segment in;
+	uint8_t octets[2000];
+	size_t len;
+
+	assert_non_null(m);
+	memcpy(octets, m->hdr, m->hdr_len);
+	len = m->hdr_len;
+	for (size_t i = 0; i < m->nvec; i++) {
+		memcpy(octets + len, m->vec[i].base, m->vec[i].len);
+		len += m->vec[i].len;
+	}
+	(void)iw_sctpmap_receive(y->assoc, m->stream, m->ppid, octets, len, &in);
+	iw_conn_arrived(y->conn, &in, NULL, p->now);
+	iw_conn_msg_taken(x->conn, false, p->now);
+}
+
+/* a reads 500 octets of b, and b's association has no room for the answer. */
+static struct pair *refused_response(uint8_t *sink, uint8_t *source)
+{
+	struct pair *p = open_pair();
+	struct iw_op op = { .kind = IW_OPK_READ, .len = 500 };
+
+	pattern_fill(source, 500, 4, 0);
+	op.remote_stag = end_register(&p->b, source, 500, 0, IW_RIGHT_REMOTE_READ, true);
+	op.sink_stag = end_register(&p->a, sink, 500, 0, IW_RIGHT_READ_SINK, true);
+	assert_int_equal(iw_rdmap_post(p->a.rdmap, &op, p->now), 0);
+	pass_message(p, &p->a, &p->b);
+	assert_non_null(iw_conn_next_msg(p->b.conn, p->now));
+	return p;
+}
+
+/*
+ * The source of a Read Response may be revoked and unmapped after the check, while the association
+ * has no room.
+ */
+static void refused_response_does_not_refer_to_its_source(void **state)
+{
+	uint8_t sink[500], source[500];
+	struct iw_completion done;
+	struct pair *p;
+	size_t live;
+
+	(void)state;
+	p = refused_response(sink, source);
+	live = p->b.mem.live;
+	iw_conn_msg_refused(p->b.conn);
+	iw_conn_msg_refused(p->b.conn);
+	memset(source, 0, sizeof(source));
+	pass_message(p, &p->b, &p->a);
+	assert_true(iw_rdmap_next_completion(p->a.rdmap, &done));
+	assert_int_equal(done.status, 0);
+	assert_true(pattern_is(sink, sizeof(sink), 4, 0));
+	assert_int_equal(p->b.mem.live, live);
+	pair_free(p);
+
+	p = refused_response(sink, source);
+	p->b.mem.fail_at = 1;
+	iw_conn_msg_refused(p->b.conn);
+	p->b.mem.fail_at = 0;
+	assert_null(iw_conn_next_msg(p->b.conn, p->now));
+	end_poll(p, &p->b);
+	assert_int_equal(end_closed_fault(&p->b)->err, IW_E_NOMEM);
+	pair_free(p);
+
+	/* The connection ends with a copy that was not sent. */
+	p = refused_response(sink, source);
+	iw_conn_msg_refused(p->b.conn);
+	pair_free(p);
+}
+
+/* Memory of a Send belongs to its operation until that completes: it is not copied. */
+static void refused_send_is_not_copied(void **state)
+{
+	struct pair *p = open_pair();
+	uint8_t out[100] = { 0 };
+	const struct iw_conn_msg *m;
+
+	(void)state;
+	post_send(p, &p->a, out, sizeof(out), 1);
+	m = iw_conn_next_msg(p->a.conn, p->now);
+	iw_conn_msg_refused(p->a.conn);
+	assert_ptr_equal(m->vec[0].base, out);
+	pair_free(p);
+}
+
 /* SCTP-56, SCTP-57, SCTP-60: the first of 200 segments arrives last, and they still form one
  * message */
 static void segments_far_ahead_are_placed_and_wait_for_the_first(void **state)
@@ -473,12 +590,15 @@ int main(void)
 		cmocka_unit_test(lost_association_ends_the_connection_without_sending),
 		cmocka_unit_test(illegal_message_ends_the_connection),
 		cmocka_unit_test(illegal_message_after_a_fault_does_not_replace_the_fault),
+		cmocka_unit_test(second_fault_drops_a_segment_that_waits),
 		cmocka_unit_test(initiator_waits_ten_seconds_for_an_answer),
 		cmocka_unit_test(silence_of_the_association_is_a_stall),
 		cmocka_unit_test(message_stays_until_it_is_fetched),
 		cmocka_unit_test(
 			operation_of_a_message_in_flight_does_not_fail_before_it_was_taken),
 		cmocka_unit_test(operation_whose_memory_is_kept_completes_with_its_acknowledgement),
+		cmocka_unit_test(refused_response_does_not_refer_to_its_source),
+		cmocka_unit_test(refused_send_is_not_copied),
 		cmocka_unit_test(segments_far_ahead_are_placed_and_wait_for_the_first),
 	};
 
