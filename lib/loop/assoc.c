@@ -45,7 +45,8 @@ int iw_loop_assoc_new(struct iw_loop_assoc **out, struct iw_loop_port *d,
 	return 0;
 }
 
-void iw_loop_assoc_free(struct iw_loop_assoc *t)
+/* Drops the requests that the listener has not taken yet. */
+static void drop_requests(struct iw_loop_assoc *t)
 {
 	struct iw_list *n;
 
@@ -57,6 +58,11 @@ void iw_loop_assoc_free(struct iw_loop_assoc *t)
 		iw_dss_release(q->session);
 		iw_mem_free(t->port->loop->mem, q, sizeof(*q));
 	}
+}
+
+void iw_loop_assoc_free(struct iw_loop_assoc *t)
+{
+	drop_requests(t);
 	iw_unused_remove(&t->port->unused, &t->unused);
 	if (t->llp)
 		t->port->llp->ops->release(t->llp);
@@ -140,6 +146,7 @@ void iw_loop_assoc_lost(struct iw_loop_assoc *t, const struct iw_fault *why, uin
 		iw_fail(&gone, IW_E_CLOSED, "sctp: %s shut the association down", t->ends.peer);
 	iw_unused_remove(&t->port->unused, &t->unused);
 	iw_sctpmap_down(t->map);
+	drop_requests(t);
 	for (struct iw_list *n = t->sessions.next; n != &t->sessions; n = n->next) {
 		struct session_conn *k = iw_container_of(n, struct session_conn, on_assoc);
 

@@ -205,7 +205,7 @@ static const struct iw_port_ops ops = {
  */
 enum { COMING = 8 };
 static struct {
-	bool up;
+	bool up, down;
 	unsigned n, at;
 	struct {
 		uint32_t ppid;
@@ -234,6 +234,11 @@ static bool coming_next_event(struct iw_port *p, struct iw_assoc_event *out)
 {
 	struct fake *f = fake_of(p);
 
+	if (coming.down) {
+		coming.down = f->assoc.up = false;
+		*out = (struct iw_assoc_event){ .what = IW_ASSOC_DOWN, .assoc = &f->assoc };
+		return true;
+	}
 	if (!coming.up)
 		return false;
 	coming.up = false;
@@ -941,11 +946,45 @@ static void a_control_message_is_offered_again_to_a_port_without_memory(void **s
 	close(crowd.f.peer);
 }
 
-/* The loop reports the association's memory once per turn, and only if it has changed. */
-static void octets_held_for_unaccepted_sessions_are_reported_to_the_port(void **state)
+/* An association comes up at the listener, and its peer requests a session. */
+static struct iw_loop_listener *session_is_requested(struct fake *f)
 {
 	const struct iw_sctpmap_cfg cfg = { .mem = &mem.mem, .streams = 1 };
 	const struct iw_sctp_control initiate = { .fn = IW_SCTP_FN_INITIATE };
+	struct iw_loop_listener *g;
+	int fd[2];
+
+	memset(&coming, 0, sizeof(coming));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
+	*f = (struct fake){ .port = { .ops = &coming_ops, .fd = fd[0] }, .peer = fd[1] };
+	assert_int_equal(iw_loop_listener_new_port(&g, loop, &f->port, &cfg, NULL, NULL), 0);
+	coming.up = true;
+	coming.msg[0].ppid = IW_SCTP_PPID_CONTROL;
+	coming.msg[0].len = (size_t)iw_wire_sctp_control_encode(coming.msg[0].data, 600, &initiate);
+	coming.n = 1;
+	assert_int_equal(arrive(f), 0);
+	return g;
+}
+
+/* Otherwise the program could accept it, and a peer could collect requests without an association. */
+static void a_request_of_a_lost_association_is_not_offered(void **state)
+{
+	struct iw_loop_assoc *assoc;
+	struct iw_loop_listener *g;
+	static struct fake f;
+	struct iw_dss *s;
+
+	(void)state;
+	g = session_is_requested(&f);
+	coming.down = true;
+	assert_int_equal(arrive(&f), 0);
+	assert_false(iw_loop_listener_next_session(g, &assoc, &s));
+	stop(&f, g);
+}
+
+/* The loop reports the association's memory once per turn, and only if it has changed. */
+static void octets_held_for_unaccepted_sessions_are_reported_to_the_port(void **state)
+{
 	const struct iw_offer offer = { 0 };
 	struct iw_loop_assoc *assoc;
 	struct iw_dss_unit u;
@@ -953,18 +992,9 @@ static void octets_held_for_unaccepted_sessions_are_reported_to_the_port(void **
 	struct iw_loop_listener *g;
 	static struct fake f; /* its association lives as long as the loop */
 	unsigned units = 0;
-	int fd[2];
 
 	(void)state;
-	memset(&coming, 0, sizeof(coming));
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
-	f = (struct fake){ .port = { .ops = &coming_ops, .fd = fd[0] }, .peer = fd[1] };
-	assert_int_equal(iw_loop_listener_new_port(&g, loop, &f.port, &cfg, NULL, NULL), 0);
-	coming.up = true;
-	coming.msg[0].ppid = IW_SCTP_PPID_CONTROL;
-	coming.msg[0].len = (size_t)iw_wire_sctp_control_encode(coming.msg[0].data, 600, &initiate);
-	coming.n = 1;
-	assert_int_equal(arrive(&f), 0);
+	g = session_is_requested(&f);
 	iw_loop_flush(loop);
 	assert_int_equal(coming.told, 0);
 	for (uint16_t ssn = 1; ssn <= 3; ssn++)
@@ -992,6 +1022,8 @@ static void octets_held_for_unaccepted_sessions_are_reported_to_the_port(void **
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_request_of_a_lost_association_is_not_offered,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			octets_held_for_unaccepted_sessions_are_reported_to_the_port, set_up,
 			tear_down),
