@@ -116,8 +116,9 @@ static void admit_session(struct iw_listener *l, struct iw_loop_assoc *assoc,
 }
 
 /*
- * A peer that connects and sends no MPA Request must not block other peers: when the backlog is
- * full, aborts the oldest such connection, if it has waited for at least FAIR_NS.
+ * A peer that connects and sends no MPA Request, or does not close after a rejection, must not block
+ * other peers: when the backlog is full, aborts the oldest such connection, if it has waited for at
+ * least FAIR_NS.
  */
 static bool make_room(struct iw_listener *l)
 {
@@ -128,7 +129,7 @@ static bool make_room(struct iw_listener *l)
 
 		if (now < req->since + FAIR_NS)
 			return false;
-		if (!req->offered) {
+		if (!req->offered || req->answered) {
 			req_free(req, true);
 			return true;
 		}

@@ -523,6 +523,31 @@ static void silent_connections_do_not_keep_others_out(void **state)
 		close(fd[i]);
 }
 
+/* SEC-29: the peers read the Reply that rejects them, and do not close. */
+static void rejected_connections_do_not_keep_others_out(void **state)
+{
+	static const char request[] = "MPA ID Req Frame\x40\x01\0\0";
+	int fd[4];
+	double t;
+
+	(void)state;
+	b.keep_requests = true;
+	end_listen_with(&b, (struct conn_param){ .at.backlog = 4 });
+	for (int i = 0; i < 4; i++) {
+		fd[i] = raw_connect(iw_listener_port(b.listener));
+		assert_int_equal(send(fd[i], request, 20, MSG_NOSIGNAL), 20);
+		while (b.seen[IW_EV_CONNECT_REQUEST] == (unsigned)i)
+			end_run(&b, NULL, 10);
+		iw_reject(b.req, NULL, 0);
+	}
+	b.keep_requests = false;
+	t = end_clock();
+	end_join(&a, &b);
+	assert_in_range((end_clock() - t) * 1e3, 0, 1600);
+	for (int i = 0; i < 4; i++)
+		close(fd[i]);
+}
+
 static void queue_pair_is_used_once(void **state)
 {
 	struct conn_param p = { CONN_PARAM_SIZES, .at.host = "127.0.0.1", .at.port = 1 };
@@ -1022,6 +1047,7 @@ int main(void)
 		test(request_without_a_decision_expires_and_accept_then_fails),
 		test(request_that_died_unseen_is_not_offered),
 		test(backlog_limits_connections_in_set_up_and_queues_the_others),
+		test(rejected_connections_do_not_keep_others_out),
 		test(silent_connections_do_not_keep_others_out),
 		test(queue_pair_is_used_once),
 		test(impossible_parameters_are_refused_with_a_reason),
