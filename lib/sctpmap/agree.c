@@ -131,7 +131,8 @@ void iw_dss_take_initiate(struct iw_dss *s, const struct iw_sctp_control *c)
 	set_rev(&s->setup->agreed, c->fn == IW_SCTP_FN_ENH_INITIATE);
 	take_pd(s, c, s->setup->agreed.enhanced, &e);
 	s->setup->agreed.peer_to_peer = e.peer_to_peer;
-	s->setup->agreed.rtr = iw_agree_get_rtr(&e);
+	/* RFC 6581 9.2: B, C and D are ignored without A. */
+	s->setup->agreed.rtr = e.peer_to_peer ? iw_agree_get_rtr(&e) : 0;
 }
 
 int iw_dss_build_accept(struct iw_dss *s, const struct iw_offer *o, struct iw_fault *why)

@@ -576,7 +576,7 @@ uint16_t iw_dss_ssn(const struct iw_dss *s)
 
 void iw_dss_taken(struct iw_dss *s)
 {
-	assert(iw_dss_room(s) > 0);
+	assert(s->state == IW_DSS_OPEN && unacked(s) < IW_SCTPMAP_WINDOW);
 	s->tx_next++;
 }
 

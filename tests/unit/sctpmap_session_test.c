@@ -1546,6 +1546,19 @@ static void ready_to_receive_is_a_write_or_a_read(void **state)
 	iw_dss_release(pas.last);
 }
 
+/* ENH-05, RFC 6581 9.2: B, C and D have no meaning without A. */
+static void forms_without_the_peer_to_peer_model_are_ignored(void **state)
+{
+	static const uint8_t initiate[] = { 0, 0, 0, 5, 0x40, 0x10, 0xc0, 0x10 };
+
+	(void)state;
+	map_end_gets(&pas, 0, IW_SCTP_PPID_CONTROL, initiate, sizeof(initiate));
+	assert_false(iw_dss_agreed(pas.last)->peer_to_peer);
+	assert_int_equal(iw_dss_agreed(pas.last)->rtr, 0);
+	assert_int_equal(iw_dss_agreed(pas.last)->peer_ird, 16);
+	iw_dss_release(pas.last);
+}
+
 /* The depths in the answer may be unusable. The session is open nevertheless, so that RDMAP can
  * send a Terminate. */
 static void unacceptable_accept_is_answered_with_the_reason(void **state)
@@ -1913,6 +1926,7 @@ int main(void)
 		TEST(private_data_of_a_terminate_is_ignored),
 		TEST(enhanced_session_agrees_on_read_depths),
 		TEST(ready_to_receive_is_a_write_or_a_read),
+		TEST(forms_without_the_peer_to_peer_model_are_ignored),
 		TEST(unacceptable_accept_is_answered_with_the_reason),
 		TEST(answers_of_the_wrong_kind_end_the_session),
 		TEST(wrong_numbers_use_no_memory),
