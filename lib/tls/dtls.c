@@ -426,7 +426,7 @@ static bool awaits_finished(const struct iw_dtls *s)
 
 /*
  * Returns how many of the octets are before the first record that cannot be authentic: of an unknown
- * type, or too short for its cipher. OpenSSL 3.0 ends a session with such a record instead of
+ * type, of an epoch above 1, which only a renegotiation would begin, or too short for its cipher. OpenSSL 3.0 ends a session with such a record instead of
  * dropping it (RFC 6347 4.1.2.7; issues 25389 and 25840 of OpenSSL), so that a single forged
  * datagram would be enough. During the handshake, too many encrypted records end the octets too.
  */
@@ -437,10 +437,10 @@ static size_t before_invalid(struct iw_dtls *s, const uint8_t *data, size_t len)
 
 	for (; len - at >= RECORD_HDR; at += RECORD_HDR + fragment) {
 		const uint8_t *hdr = data + at;
-		bool encrypted = (hdr[3] | hdr[4]) != 0; /* the epoch */
+		bool encrypted = hdr[4] != 0; /* the epoch */
 
 		fragment = (size_t)hdr[11] << 8 | hdr[12];
-		if (hdr[0] < CHANGE || hdr[0] > IW_DTLS_APPLICATION ||
+		if (hdr[0] < CHANGE || hdr[0] > IW_DTLS_APPLICATION || hdr[3] != 0 || hdr[4] > 1 ||
 		    (encrypted && fragment < s->least))
 			return at;
 		if (early && encrypted && ++s->early > EARLY_MAX)

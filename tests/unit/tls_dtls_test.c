@@ -532,6 +532,39 @@ static void early_records_take_little_memory(void **state)
 	finish();
 }
 
+/*
+ * The same after the peer's ChangeCipherSpec: OpenSSL keeps handshake records of the epoch after the
+ * next, too.
+ */
+static void records_of_later_epochs_take_no_memory(void **state)
+{
+	uint8_t junk[13 + 40] = { 0 };
+	size_t before, end = 0;
+
+	(void)state;
+	half_open();
+	step(&a, &b);
+	for (unsigned i = 0; i < b.queued && end == 0; i++) {
+		const struct datagram *d = &b.in[i];
+
+		for (size_t at = 0; at < d->len && end == 0;
+		     at += 13 + ((size_t)d->data[at + 11] << 8 | d->data[at + 12]))
+			if (d->data[at] == 20) /* ChangeCipherSpec */
+				end = at + 13 + 1;
+		assert_int_equal(open_record(&b, d->data, end ? end : d->len), 0);
+	}
+	assert_true(end > 0);
+	before = mallinfo2().uordblks;
+	for (unsigned i = 0; i < 100; i++) {
+		put_header(junk, 22, 2, (uint8_t)i, 40);
+		take_junk(junk, sizeof(junk));
+	}
+	assert_in_range(mallinfo2().uordblks - before, 0, 500000);
+	shake();
+	assert_works();
+	finish();
+}
+
 /* RFC 6347 4.1.2.7: anyone can send it. OpenSSL 3.0 would end the session. */
 static void record_without_room_for_its_tag_is_dropped(void **state)
 {
@@ -607,6 +640,7 @@ int main(void)
 		cmocka_unit_test(key_at_its_limit_encrypts_nothing),
 		cmocka_unit_test(largest_packet_fits_a_record),
 		cmocka_unit_test(early_records_take_little_memory),
+		cmocka_unit_test(records_of_later_epochs_take_no_memory),
 		cmocka_unit_test(record_without_room_for_its_tag_is_dropped),
 		cmocka_unit_test(fragments_take_little_memory),
 	};
