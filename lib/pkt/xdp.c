@@ -27,7 +27,8 @@
 #include "util/num.h"
 #include "util/text.h"
 
-#define ETHER_MAX 18 /* with a VLAN tag */
+#define ETHER_MAX   18 /* with a VLAN tag */
+#define BATCHES_MAX 16 /* of rejected packets in one call */
 
 /* Sources of events of pkt.fd, an epoll descriptor: the sockets of the rings, of which the first
  * one also sends; the kernel's carrier; netlink. */
@@ -341,7 +342,7 @@ static int take_batch(struct xdp *x, struct iw_pkt_rx rx[static IW_PKT_BATCH])
 {
 	struct iw_xsk_rx got[IW_PKT_BATCH];
 	unsigned n;
-	int kept = 0;
+	int kept = 0, batches = 0;
 
 	do {
 		n = iw_xsk_recv(x->xsk, got, IW_PKT_BATCH);
@@ -358,8 +359,9 @@ static int take_batch(struct xdp *x, struct iw_pkt_rx rx[static IW_PKT_BATCH])
 			kept++;
 		}
 		/* The caller takes 0 to mean that no packet is pending. So a batch whose packets
-		 * were all rejected is followed by the next one. */
-	} while (n > 0 && kept == 0);
+		 * were all rejected is followed by the next one, within a limit: then the rings wake
+		 * the caller again. */
+	} while (n > 0 && kept == 0 && ++batches < BATCHES_MAX);
 	return kept;
 }
 
