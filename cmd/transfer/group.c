@@ -85,14 +85,14 @@ static void report_resume(const struct group *g, const struct iw_transfer_report
 		iw_log_warn("a stream cannot be resumed: send it again from its beginning");
 	if (!can_resume(g, t))
 		return;
-	/* Of a file that failed, octets may have been counted that did not reach storage. */
-	if (t->counts.kept > 0 && t->counts.files_failed == 0 && t->counts.peer_failed == 0)
+	if (t->counts.kept > 0)
 		iw_log_warn(
 			"%s stored so far stay at the target: %srun the same command again to resume",
 			iw_human_size(size, t->counts.kept), first);
 	else
-		iw_log_warn("%srun the same command again: it resumes what the target has kept",
-			    first);
+		iw_log_warn(
+			"what the target has stored stays there: %srun the same command again to resume",
+			first);
 }
 
 /* Inserts text and a colon before the reason, if there is room. */

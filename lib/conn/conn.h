@@ -273,9 +273,9 @@ bool iw_conn_fin_due(struct iw_conn *c, uint64_t now);
  */
 const struct iw_conn_msg *iw_conn_next_msg(struct iw_conn *c, uint64_t now);
 /*
- * The transport has no room for the last message now. Copies its payload, unless the memory belongs to
- * an operation that has not ended: the source of a Read Response may be revoked, and unmapped, before
- * there is room. Without memory for the copy, the connection ends at once (IW_E_NOMEM).
+ * The transport has no room for the last message now. Copies its payload, unless the memory belongs
+ * to an operation that has not ended: the source of a Read Response may be revoked, and unmapped,
+ * before there is room. Without memory for the copy, the connection ends at once (IW_E_NOMEM).
  */
 void iw_conn_msg_refused(struct iw_conn *c);
 /*

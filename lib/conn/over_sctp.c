@@ -307,7 +307,7 @@ static void take_unit(struct iw_conn *c, const struct iw_dss_unit *u, uint64_t n
 		return;
 	case IW_DSS_FAULT:
 		iw_conn_fault(c, u->why, now);
-		/* After an earlier fault: the session ends, so that no segment may follow. */
+		/* A second fault: the session has ended, and the pending segment must not follow. */
 		if (c->state == IW_CONN_TERMINATING)
 			iw_conn_closed(c, NULL, true);
 		return;

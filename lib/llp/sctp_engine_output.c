@@ -57,7 +57,7 @@ void iw_port_user_release_memory(struct iw_assoc *a, uint16_t stream, uint64_t n
 
 	/* Without memory for copies, the ABORT ends retransmissions from the caller's memory. */
 	if (engine && iw_sctp_release_memory(engine, stream) < 0)
-		iw_sctp_abort(engine, "out of memory", now);
+		iw_sctp_abort(engine, "out of memory", advance(port_of(a->port), now));
 	if (c->ops->settle)
 		c->ops->settle(c);
 }

@@ -252,8 +252,8 @@ static void next_phase(struct iw_sctp_cc *c, const struct iw_sctp_cc_ack *ack, b
 /* --- losses ----------------------------------------------------------------------------------- */
 
 /*
- * True if this round has lost more than the model tolerates. Losses before the acknowledged chunk was
- * sent do not count: those of a timeout say nothing about what the path delivers now.
+ * True if this round has lost more than the model tolerates. Losses before the acknowledged chunk
+ * was sent are ignored: those of a timeout say nothing about what the path delivers now.
  */
 static bool loses_too_much(const struct iw_sctp_cc *c, const struct iw_sctp_cc_sample *s)
 {
@@ -435,15 +435,15 @@ static void bbr_loss(struct iw_sctp_cc *c)
 }
 
 /*
- * The model remains. The window grows to it again by what is acknowledged. A response to later losses
- * must not begin from the window of one chunk.
+ * The model remains. The window grows to it again by what is acknowledged. A response to later
+ * losses must not begin from the window of one chunk, nor from one that idle time has reduced.
  */
 static void bbr_timeout(struct iw_sctp_cc *c)
 {
 	struct iw_sctp_bbr *b = c->bbr;
 
 	if (b && b->flight_lo == UINT32_MAX && lowers_lo(b))
-		b->flight_lo = c->cwnd;
+		b->flight_lo = IW_MAX(c->cwnd, bdp_percent(b, 100));
 	c->cwnd = c->pmdcs;
 }
 

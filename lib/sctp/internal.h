@@ -652,8 +652,8 @@ bool iw_sctp_is_earliest(const struct path *p, uint64_t seq);
 /* Returns the first seq in [from, end) whose chunk is not GAPPED; end if all are GAPPED. */
 uint64_t iw_sctp_skip_gapped(const struct outq *q, uint64_t from, uint64_t end);
 /*
- * The peer has the chunk: removes it from the counts of its state, FLIGHT or LOST. Stops T3 with the
- * last chunk in flight on its path (RFC 9260 6.3.2, R2). iw_sctp_mark_lost does the same: the
+ * The peer has the chunk: removes it from the counts of its state, FLIGHT or LOST. Stops T3 with
+ * the last chunk in flight on its path (RFC 9260 6.3.2, R2). iw_sctp_mark_lost does the same: the
  * retransmission starts T3 again (R1).
  */
 void iw_sctp_leave(struct iw_sctp_assoc *a, uint64_t seq);

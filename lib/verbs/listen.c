@@ -116,9 +116,9 @@ static void admit_session(struct iw_listener *l, struct iw_loop_assoc *assoc,
 }
 
 /*
- * A peer that connects and sends no MPA Request, or does not close after a rejection, must not block
- * other peers: when the backlog is full, aborts the oldest such connection, if it has waited for at
- * least FAIR_NS.
+ * A peer that connects and sends no MPA Request, or does not close after a rejection, must not
+ * block other peers: when the backlog is full, aborts the oldest such connection, if it has waited
+ * for at least FAIR_NS.
  */
 static bool make_room(struct iw_listener *l)
 {
@@ -311,8 +311,12 @@ void iw_reject(struct iw_conn_req *req, const void *private_data, size_t len)
 	if (!req->loop_conn) {
 		req_free(req, true);
 	} else {
+		/* It gives way only after the peer had time to read the Reply. */
 		req->answered = true;
-		iw_conn_reject(req->conn, private_data, len, iw_os_now());
+		req->since = iw_os_now();
+		iw_list_del(&req->all);
+		iw_list_add_tail(&req->listener->reqs, &req->all);
+		iw_conn_reject(req->conn, private_data, len, req->since);
 		iw_loop_conn_kick(req->loop_conn);
 	}
 	iw_verbs_sync_wakeups(ctx);

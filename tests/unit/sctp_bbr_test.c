@@ -260,6 +260,13 @@ static void losses_of_a_timeout_do_not_lower_the_bounds(void **state)
 	/* Losses that follow lower the bound from there, not from the reduced window. */
 	round_trip(BDP / 2, BDP / 5);
 	assert_int_equal(path.model.flight_lo, (uint64_t)cwnd * 7 / 10);
+
+	/* Idle time has reduced the window: the model knows how much the path holds. */
+	open_path();
+	run_to(IW_SCTP_BBR_CRUISE);
+	path.cc.cwnd = 4 * PMDCS;
+	time_out();
+	assert_in_range(path.model.flight_lo, BDP * 9 / 10, BDP);
 }
 
 /* What is lost of a few chunks does not show how much the path holds. */
