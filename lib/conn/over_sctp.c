@@ -66,6 +66,8 @@ static void free_copy(struct iw_conn *c)
 {
 	struct over_sctp *o = c->sctp;
 
+	if (iw_likely(o->copy == NULL))
+		return;
 	iw_mem_free(c->cfg.mem, o->copy, o->copy_len);
 	o->copy = NULL;
 }

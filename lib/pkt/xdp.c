@@ -359,8 +359,8 @@ static int take_batch(struct xdp *x, struct iw_pkt_rx rx[static IW_PKT_BATCH])
 			kept++;
 		}
 		/* The caller takes 0 to mean that no packet is pending. So a batch whose packets
-		 * were all rejected is followed by the next one, within a limit: then the rings wake
-		 * the caller again. */
+		 * were all rejected is followed by the next one. After BATCHES_MAX of them the rings
+		 * wake the caller again. */
 	} while (n > 0 && kept == 0 && ++batches < BATCHES_MAX);
 	return kept;
 }

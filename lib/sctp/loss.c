@@ -156,8 +156,8 @@ void iw_sctp_end_recovery(struct iw_sctp_assoc *a, uint64_t now)
 	for (unsigned i = 0; i < a->npaths; i++)
 		wait = IW_MAX(wait, UNDO_TRIPS * a->paths[i].srtt);
 	/*
-	 * The SACK of a late original may have been taken for that of the probe. The probe arrives as
-	 * much later as it was sent later, and only then its duplicate is reported.
+	 * The SACK of a late original may have been taken for that of the probe. The probe was sent
+	 * undo_wait after the original, so the duplicate is reported that much later.
 	 */
 	q->undo_until = now + wait + q->undo_wait;
 	if (q->margin_keep > 0 && --q->margin_keep == 0)

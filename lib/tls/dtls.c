@@ -429,8 +429,8 @@ static bool awaits_finished(const struct iw_dtls *s)
  * type, or too short for its cipher. OpenSSL 3.0 ends a session with such a record instead of
  * dropping it (RFC 6347 4.1.2.7; issues 25389 and 25840 of OpenSSL), so that a single forged
  * datagram would be enough. Records of an epoch above 1, which only a renegotiation would begin, end
- * the octets too: OpenSSL keeps them, in large buffers. During the handshake, so do too many
- * encrypted records.
+ * the octets too: OpenSSL keeps them, in large buffers. During the handshake, too many encrypted
+ * records end the octets.
  */
 static size_t before_invalid(struct iw_dtls *s, const uint8_t *data, size_t len)
 {

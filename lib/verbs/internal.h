@@ -137,7 +137,7 @@ struct iw_conn_req {
 	struct iw_list all; /* in listener->reqs */
 	struct iw_conn *conn;
 	struct iw_loop_conn *loop_conn; /* NULL: the connection has ended, with fault */
-	uint64_t since;                 /* when it was accepted, or was answered, ns */
+	uint64_t since;                 /* when it was accepted by TCP, or rejected, ns */
 	bool offered;                   /* IW_EV_CONNECT_REQUEST has been queued */
 	bool taken;                     /* the program has taken that event */
 	bool answered;                  /* rejected: freed after its Reply was sent */
